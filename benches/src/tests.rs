@@ -1,6 +1,6 @@
 //! The suites at small sizes, and what is made of their figures: tables, pictures, comparisons.
 
-use super::figures::{Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Work};
+use super::figures::{Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Way, Work};
 use super::machine::Machine;
 use super::programs::{BENCHMARKS, CORPUS};
 use super::rivals::Cc;
@@ -90,7 +90,7 @@ fn kernels_give_the_known_values_and_are_held_to_ceilings() {
     assert_eq!(figures.failed, []);
     let ceilings = figures.ceilings.expect("kernels were measured");
     assert!(ceilings.copy > 0.0 && ceilings.fma > 0.0);
-    assert!(figures.card.is_some_and(|card| card.contains("native code")));
+    assert!(figures.card.as_ref().is_some_and(|card| card.contains("native code")));
     assert!(figures.rows.iter().all(|row| row.work.is_some() && row.runs.len() == 1));
     for (suite, count) in [("ir", 5), ("tile", 7)] {
         assert_eq!(figures.rows.iter().filter(|row| row.suite == suite).count(), count);
@@ -180,7 +180,7 @@ fn row(name: &str, size: u32, seconds: [f64; 2], peers: &[(&str, f64, bool)]) ->
         compile: Some(0.0125),
         runs: vec![run(1, seconds[0]), run(2, seconds[1])],
         bytes: Some(50_331_648),
-        way: None,
+        way: (name == "life").then(|| Way { name: "fork-join".to_owned(), lanes: Some(131_072), steps: Some(12) }),
         work: None,
         peers: peers.iter().map(peer).collect(),
     }
@@ -257,9 +257,12 @@ fn a_device_gives_the_known_values() {
     };
     let figures = measure(&plan, &named("bend"), &mut |_| {}).expect("it is there");
     assert_eq!((&*figures.device, &*figures.failed), ("lowered:cpu", &[][..]), "{figures:?}");
-    assert!(figures.card.is_some_and(|card| card.contains("subgroups of 32")));
+    assert!(figures.card.as_ref().is_some_and(|card| card.contains("subgroups of 32")));
     assert!(figures.rows.iter().all(|row| row.runs.len() == 1 && row.runs[0].threads.is_none()));
     assert!(figures.rows.iter().any(|row| row.name == "lambdas" && row.bytes > Some(0)));
+    let schedules = ["flattened", "reducer", "fork-join"];
+    let is_said = |way: &Way| schedules.contains(&&*way.name) && way.lanes > Some(0) && way.steps > Some(0);
+    assert!(figures.rows.iter().all(|row| row.way.as_ref().is_some_and(is_said)), "{figures:?}");
 }
 
 #[test]

@@ -181,6 +181,7 @@ fn forms() -> [Options; 7] {
         Options { unfold: 2, ..Options::new(0, 1) },
         Options { places: false, ..card },
     ]
+    .map(|form| Options { narrowest: 1, ..form })
 }
 
 /// On the processor, or on the device that `GIRIH_FLATTEN_DEVICE` names.

@@ -109,6 +109,37 @@ fn segments_that_go_into_calls() {
     assert!(same >= share.least(SAME / 3), "only {same} are the same");
 }
 
+/// How many supersteps a program takes on many workgroups of the form that cards have.
+fn supersteps(name: &str, argument: u32) -> u64 {
+    let given = girih::Options { arguments: vec![argument.to_string()], ..girih::Options::default() };
+    let program = girih::Program::open(format!("benches/{name}"), &given);
+    on_big_stack(|| {
+        let core = program.core_program().expect("it is right");
+        let code = Code::new(core).expect("it needs no nets");
+        let roots: Vec<Root> = core.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
+        let direct = girih_task::compile_without_loans(&code, &roots).expect("it compiles");
+        let options = ForkJoinOptions { lanes: 1 << 12, steps: 1 << 14, form: Form::FAST, ..SMALL };
+        let called = [direct.entry, direct.apply, direct.force];
+        let task = TaskOptions::default();
+        let mut runner = ForkJoinRunner::open(&direct.module, &called, open("cpu", None), &task, options)
+            .expect("the device takes the kernels");
+        let mut machine = Machine::new(&code, Limits::default());
+        let host = &mut girih::SystemHost::new();
+        girih_task::run::run(&mut machine, &direct, &mut runner, host, None).expect("it ends");
+        runner.stats().steps.expect("it runs by fork-join").steps
+    })
+}
+
+/// A superstep costs as much as hundreds of steps of a lane: where work does not spread there are few.
+#[test]
+fn a_program_whose_forks_are_small_takes_few_supersteps() {
+    // Eight bodies; each step forks eight short calls, and waits for them before the next one.
+    let steps = supersteps("bend/nbody.bend", 100);
+    assert!(steps <= 16, "{steps} supersteps");
+    let steps = supersteps("corpus/permutations.bend", 6);
+    assert!(steps <= 20, "{steps} supersteps");
+}
+
 /// With every access looked at: none is outside of its buffer, and none meets one of another lane in the same superstep.
 #[test]
 fn lanes_do_not_meet() {

@@ -59,9 +59,6 @@ use std::rc::Rc;
 /// Instances for each lane at most, as a binary logarithm.
 const BEYOND: u32 = 6;
 
-/// The binary logarithm of how many instances the widest step must have: a phase of two is slower than a lane that goes on by itself.
-const NARROWEST: u32 = 2;
-
 /// How a program becomes sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -69,6 +66,8 @@ pub struct Options {
     pub workgroup: u32,
     /// Workgroups, likewise.
     pub groups: u32,
+    /// How many instances the widest step must have at least, likewise: a phase of two is slower than a lane that goes on by itself.
+    pub narrowest: u32,
     /// Most instances of a step, likewise: if there are more than lanes, each lane has several, one after another.
     pub levels: u32,
     /// The operations of a call that is made in place although it could be shared out.
@@ -109,6 +108,7 @@ impl Options {
         Options {
             workgroup,
             groups,
+            narrowest: 2,
             levels: workgroup + groups + BEYOND,
             small: 48,
             large: 600,
@@ -218,8 +218,8 @@ fn planned(module: &Module, entry: FunctionId, arguments: &[u32], options: &Opti
     let root = sweeper.script(entry, &arguments, 0).map_err(Failure::Refused)?;
     let units = rooms.map_or(first_unit, |rooms| rooms.get());
     let plan = plan::plan(&sweeper.scripts, root, units, options.steps).map_err(Failure::Refused)?;
-    if plan.widest() < NARROWEST {
-        return Err(Failure::Refused(Refusal::new("no more than two lanes would have work at a time")));
+    if plan.widest() < options.narrowest {
+        return Err(Failure::Refused(Refusal::new("too few lanes would have work at a time")));
     }
     sweeper.fits().map_err(Failure::Refused)?;
     let results = sweeper.scripts[root].results.clone();

@@ -58,8 +58,9 @@ pub(super) struct Machine {
     pub local: ValueId,
     /// What stands in a frame's [`pending`] word when the lane was there.
     pub stamp: ValueId,
-    /// [`control::WANT`], [`control::GROUPS`], [`control::STEPS`] and [`control::HEAP_SOFT`], which stay the same in an epoch.
+    /// [`control::WANT`], [`control::PATIENCE`], [`control::GROUPS`], [`control::STEPS`] and [`control::HEAP_SOFT`], which stay the same in an epoch.
     pub want: ValueId,
+    pub patience: ValueId,
     pub groups: ValueId,
     pub steps: ValueId,
     pub heap_soft: ValueId,
@@ -73,15 +74,15 @@ pub(super) fn machine(writer: &mut SegmentWriter<'_, '_>, shape: &ProgramSizes) 
     let initial = m.begin();
     let zero = m.b.u32(0);
     let run = m.b.u32(verdict::RUN | HASTE << verdict::STEPS);
-    let carried: Vec<ValueId> = [zero, run].into_iter().chain(initial.words()).collect();
+    let carried: Vec<ValueId> = [zero, zero, run].into_iter().chain(initial.words()).collect();
     let mut failed = None;
     let last = m.repeat(&carried, |m, params| {
-        let (rounds, word) = (params[0], params[1]);
+        let (rounds, spent, word) = (params[0], params[1], params[2]);
         let mask = m.b.u32(verdict::MASK);
         let found = m.op(Op::And, word, mask);
         let stops = m.is(found, verdict::STOP);
         m.leave_if(stops, params);
-        let state = m.promoted(found, &State::of(&params[2..]));
+        let state = m.promoted(found, &State::of(&params[3..]));
         let state = m.taken(&state);
         let shift = m.b.u32(verdict::STEPS);
         let least = m.op(Op::Shr, word, shift);
@@ -92,8 +93,9 @@ pub(super) fn machine(writer: &mut SegmentWriter<'_, '_>, shape: &ProgramSizes) 
             }
             Ok(state) => {
                 let rounds = m.plus(rounds, 1);
-                let verdict = m.judge(rounds, least, &state);
-                let next: Vec<ValueId> = [rounds, verdict].into_iter().chain(state.words()).collect();
+                let spent = m.op(Op::Add, spent, least);
+                let verdict = m.judge((rounds, spent), least, &state);
+                let next: Vec<ValueId> = [rounds, spent, verdict].into_iter().chain(state.words()).collect();
                 m.b.end(Op::Continue, &next);
             }
         }
@@ -101,7 +103,7 @@ pub(super) fn machine(writer: &mut SegmentWriter<'_, '_>, shape: &ProgramSizes) 
     if let Some(error) = failed {
         return Err(error);
     }
-    m.finish(&State::of(&last[2..]));
+    m.finish(&State::of(&last[3..]));
     Ok(m.b.function)
 }
 
@@ -134,6 +136,7 @@ impl Machine {
         };
         let words = [control::WANT, control::GROUPS, control::STEPS, control::HEAP_SOFT, control::EPOCHS];
         let [want, groups, steps, heap_soft, epoch] = words.map(&mut fixed);
+        let patience = fixed(control::PATIENCE);
         let heap_end = fixed(control::HEAP_END);
         let shape = *shape;
         let lane =
@@ -146,6 +149,7 @@ impl Machine {
         Machine {
             stamp,
             want,
+            patience,
             groups,
             steps,
             heap_soft,

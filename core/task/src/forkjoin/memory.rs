@@ -55,6 +55,9 @@ pub mod control {
     pub const HEAP_SOFT: u32 = 20;
     /// 1 if a workgroup that runs tightly found no memory for its next segments.
     pub const STARVED: u32 = 21;
+    /// Steps after which a workgroup with little work, but more than one lane can do, gives it away: more and more of them while tasks do not
+    /// become more.
+    pub const PATIENCE: u32 = 22;
     /// The results of the call.
     pub const RESULTS: u32 = 32;
     /// From here on the globals that can be seen; behind them those that are computed in this epoch, and then each workgroup's

@@ -1,6 +1,7 @@
 //! The kernel between two epochs, of one invocation: tasks are shared out among workgroups, and the next dispatch gets its size.
 
 use super::memory::{ProgramSizes, control};
+use super::rounds::{FEW, MOST_PATIENCE, PATIENCE};
 use girih_base::span::Span;
 use girih_ir::attrs::Attr;
 use girih_ir::{Builder, Function, Launch, Op, ParamAttrs, Space, Type, ValueId};
@@ -59,11 +60,28 @@ impl Planner {
         self.set(control::FRAME_LIMIT, end);
     }
 
+    /// Where tasks do not become more, workgroups wait longer before they give some away: a superstep costs as much as hundreds of steps.
+    fn set_patience(&mut self, before: ValueId, handed: ValueId) {
+        let patience = self.get(control::PATIENCE);
+        let (one, few) = (self.b.u32(1), self.b.u32(FEW));
+        let (least, most) = (self.b.u32(PATIENCE), self.b.u32(MOST_PATIENCE));
+        let half = self.op(Op::Shr, before, one);
+        let more = self.op(Op::Add, before, half);
+        let has_more = self.b.op(Op::Gt, Type::U32, &[handed, more]);
+        let has_many = self.b.op(Op::Gt, Type::U32, &[handed, few]);
+        let spreads = self.both(has_more, has_many);
+        let twice = self.op(Op::Add, patience, patience);
+        let next = self.select(spreads, least, twice);
+        let next = self.op(Op::Max, next, least);
+        let next = self.op(Op::Min, next, most);
+        self.set(control::PATIENCE, next);
+    }
+
     fn write(&mut self, shape: &ProgramSizes, grid: ValueId) {
         self.turn_frames();
         let (zero, one) = (self.b.u32(0), self.b.u32(1));
-        let (head, handed) = (self.get(control::HEAD), self.get(control::HANDED));
-        let head = self.op(Op::Add, head, handed);
+        let (head, before) = (self.get(control::HEAD), self.get(control::HANDED));
+        let head = self.op(Op::Add, head, before);
         self.set(control::HEAD, head);
         let tail = self.get(control::TAIL);
         let tasks = self.op(Op::Sub, tail, head);
@@ -97,6 +115,7 @@ impl Planner {
         let is_hungry = self.b.op(Op::Le, Type::U32, &[twice, groups]);
         let want = self.select(is_hungry, lanes, zero);
         self.set(control::WANT, want);
+        self.set_patience(before, handed);
         let idle = self.op(Op::Sub, groups, wanted);
         self.set(control::EXITED, idle);
         for i in 0..shape.globals {

@@ -5,9 +5,13 @@ use super::machine::{Machine, State};
 use super::memory::{control, group, label};
 use girih_ir::{Op, Type, ValueId};
 
-/// Rounds of an epoch after which a workgroup gives away what it has, if most others have stopped, or if it makes little.
+/// Rounds of an epoch after which a workgroup gives away what it has, if most others have stopped.
 const SOON: u32 = 16;
-const PATIENCE: u32 = 32;
+/// Steps after which it does so if it makes little, at first and at most: see [`control::PATIENCE`].
+pub(super) const PATIENCE: u32 = 64;
+pub(super) const MOST_PATIENCE: u32 = 4096;
+/// Tasks that are few for a workgroup, and for the device.
+pub(super) const FEW: u32 = 16;
 /// In one of so many rounds a workgroup looks what happens elsewhere.
 const LOOK: u32 = 4;
 /// Steps of a round at most, if it is not a narrow workgroup's, and twice those before which lanes that lack work may not end it.
@@ -17,12 +21,14 @@ pub(super) const HASTE: u32 = 1;
 /// Rounds of an epoch that are hasty.
 const BEGIN: u32 = 12;
 const SHORT: u32 = 24;
-/// A workgroup that has no more than so many tasks and lanes with work is narrow: tasks were made, and work did not spread. Its rounds get
-/// longer by a quarter each, up to so many steps before lanes that lack work may end them. So what it makes tasks of costs little beside
-/// what it does, and what it finds later comes late by no more than a quarter. (Heartbeat scheduling: Acar, Charguéraud, Guatto, Rainey,
-/// Sieczkowski 2018.)
+/// A workgroup that has no more than so many tasks and lanes with work is narrow. If tasks have not become more several times, work does not
+/// spread, and its rounds get longer by a quarter each, up to so many steps before lanes that lack work may end them. So what it makes
+/// tasks of costs little beside what it does, and what it finds later comes late by no more than a quarter. (Heartbeat scheduling: Acar,
+/// Charguéraud, Guatto, Rainey, Sieczkowski 2018.)
 const NARROW: u32 = 4;
 const LONGEST: u32 = 512;
+/// How many times the first patience the present one must be.
+const SEVERAL: u32 = 4;
 
 /// What a workgroup does in its next round: steps above bit 2, and one of these.
 pub(super) mod verdict {
@@ -40,7 +46,7 @@ pub(super) mod verdict {
 
 impl Machine {
     /// What the workgroup does next, after so many rounds, the last one of so many steps at least.
-    pub(super) fn judge(&mut self, rounds: ValueId, least: ValueId, state: &State) -> ValueId {
+    pub(super) fn judge(&mut self, so_far: (ValueId, ValueId), least: ValueId, state: &State) -> ValueId {
         let is_busy = self.is_not(state.label, label::IDLE);
         self.when(is_busy, |m| {
             m.lane.count(&mut m.b, group::BUSY, 1);
@@ -53,11 +59,17 @@ impl Machine {
             let zero = m.b.u32(0);
             m.lane.set(&mut m.b, group::BUSY, zero);
             m.lane.set(&mut m.b, group::IDLE, zero);
-            m.verdict(rounds, least, tasks, busy)
+            m.verdict(so_far, least, tasks, busy)
         })
     }
 
-    fn verdict(&mut self, rounds: ValueId, least: ValueId, tasks: ValueId, busy: ValueId) -> ValueId {
+    fn verdict(
+        &mut self,
+        (rounds, spent): (ValueId, ValueId),
+        least: ValueId,
+        tasks: ValueId,
+        busy: ValueId,
+    ) -> ValueId {
         let population = self.op(Op::Add, tasks, busy);
         let all = self.b.u32(self.shape.workgroup);
         let lacks = self.op(Op::Lt, population, all);
@@ -77,8 +89,10 @@ impl Machine {
         let found = self.op(Op::Or, lacks, least);
         // Others lack work from the beginning.
         let enough = self.op(Op::Ge, population, self.want);
-        let patience = self.b.u32(PATIENCE);
-        let late = self.op(Op::Ge, rounds, patience);
+        let (few, least) = (self.b.u32(FEW), self.b.u32(PATIENCE));
+        let has_little = self.op(Op::Le, population, few);
+        let patience = self.select(has_little, self.patience, least);
+        let late = self.op(Op::Ge, spent, patience);
         let one = self.b.u32(1);
         let several = self.op(Op::Gt, population, one);
         let late = self.both(Op::And, late, several);
@@ -113,7 +127,12 @@ impl Machine {
         let more = self.op(Op::Add, least, quarter);
         let more = self.plus(more, 1);
         let more = self.op(Op::Max, more, short);
-        let next = self.select(is_narrow, more, short);
+        let several = self.b.u32(SEVERAL * PATIENCE);
+        let is_lasting = self.op(Op::Gt, self.patience, several);
+        let is_late = self.b.op(Op::Not, Type::BOOL, &[begins]);
+        let grows = self.both(Op::And, is_narrow, is_lasting);
+        let grows = self.both(Op::And, grows, is_late);
+        let next = self.select(grows, more, short);
         let twice = self.op(Op::Add, least, least);
         let none = self.is(tasks, 0);
         let next = self.select(none, twice, next);

@@ -314,6 +314,7 @@ impl ForkJoinRunner {
         let words: Vec<u32> = [*entry, 0].iter().chain(arguments).copied().collect();
         self.write(&self.buffers.queue, 4 * place, &words)?;
         self.set(control::TAIL, tail.wrapping_add(1))?;
+        self.set(control::PATIENCE, 0)?;
         self.set(control::DONE, 0)
     }
 
