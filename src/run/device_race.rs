@@ -20,7 +20,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// How often the flag of the user is looked at.
-const TICK: Duration = Duration::from_millis(5);
+pub(super) const TICK: Duration = Duration::from_millis(5);
 
 /// How the processor takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! Invariant: while two take part, each has a flag of its own, and looks at no other; the race looks at the user's.
 
-use super::device_race::{self, Contest, Entrant, Finish, Loser, Nobody, Race, Said, Who};
+use super::device_race::{self, Contest, Entrant, Finish, Loser, Nobody, Race, Said, TICK, Who};
 use super::select::{Engine, Ready, on_a_card, tasks};
 use super::{Executable, RunDevice, RunOptions, Stats, gone, runner};
 use crate::devices::Selector;
@@ -16,8 +16,6 @@ use std::time::{Duration, Instant};
 
 /// Who wins so many races one after the other runs the program alone from then on. What two begin for the first time does not count: drivers do more then.
 const STREAK: u32 = 2;
-/// How often the user's flag is looked at while somebody has yet to stop.
-const TICK: Duration = Duration::from_millis(5);
 
 /// Who else runs a program.
 pub(super) struct Rivalry {
@@ -108,18 +106,18 @@ impl Rivalry {
         self.rival = said.map_or(Rival::None, |finish| finish.outcome.ready());
     }
 
-    /// Somebody has won, where `was_ready` says whether both were.
-    fn note(&mut self, winner: Who, loser: Loser<Ran>, was_ready: bool) {
+    /// Somebody has won; `counts` says whether both were ready, and nobody stopped the race.
+    fn note(&mut self, winner: Who, loser: Loser<Ran>, counts: bool) {
         self.rival = match loser {
             Loser::None => Rival::None,
             Loser::Ended(ran) => ran.ready(),
             Loser::Stopping(receiver) => Rival::Stopping(receiver),
         };
-        if was_ready && self.is_warm {
+        if counts && self.is_warm {
             let before = self.streak.filter(|(who, _)| *who == winner).map_or(0, |(_, count)| count);
             self.streak = Some((winner, before + 1));
         }
-        self.is_warm |= was_ready;
+        self.is_warm |= counts;
         if self.streak.is_some_and(|(_, count)| count >= STREAK) {
             self.rival = Rival::None;
         }
@@ -166,7 +164,7 @@ impl Executable {
         match has_rival {
             true => {
                 let winner = if self.choice.card.is_some() { Who::Card } else { Who::Processor };
-                rivalry.note(winner, loser, was_ready);
+                rivalry.note(winner, loser, was_ready && result.is_ok());
             }
             false => rivalry.rival = waiting,
         }

@@ -89,9 +89,9 @@ impl Machine {
         let found = self.op(Op::Or, lacks, least);
         // Others lack work from the beginning.
         let enough = self.op(Op::Ge, population, self.want);
-        let (few, least) = (self.b.u32(FEW), self.b.u32(PATIENCE));
+        let (few, first) = (self.b.u32(FEW), self.b.u32(PATIENCE));
         let has_little = self.op(Op::Le, population, few);
-        let patience = self.select(has_little, self.patience, least);
+        let patience = self.select(has_little, self.patience, first);
         let late = self.op(Op::Ge, spent, patience);
         let one = self.b.u32(1);
         let several = self.op(Op::Gt, population, one);
