@@ -1,4 +1,4 @@
-//! What a lane does when calls end or must wait, when its stack is full, and when others lack work.
+//! What a lane does when calls end or must wait, and when others lack work.
 //!
 //! Forks are calls: the stack says of a frame whether it waits for a fork. Only when lanes lack work, what is behind the *oldest* fork of a
 //! stack, which is most of what is left there, becomes a task, and the fork's results go to a frame of the pool. (Lazy task creation: Mohr,
@@ -16,12 +16,12 @@ impl Machine {
         State { label: self.b.u32(label::IDLE), base: zero, depth: zero, bottom: zero, ..state.clone() }
     }
     /// A frame's number as a base: whether it waits for a fork.
-    fn base(&mut self, frame: ValueId, is_fork: bool) -> ValueId {
+    pub(super) fn base(&mut self, frame: ValueId, is_fork: bool) -> ValueId {
         let one = self.b.u32(1);
         let base = self.op(Op::Shl, frame, one);
         self.plus(base, u32::from(is_fork))
     }
-    fn without_fork(&mut self, label: ValueId) -> ValueId {
+    pub(super) fn without_fork(&mut self, label: ValueId) -> ValueId {
         let mask = self.b.u32(!label::FORK);
         self.op(Op::And, label, mask)
     }
@@ -77,7 +77,9 @@ impl Machine {
 
     /// What is behind a join waits in the fork's frame.
     pub(super) fn wait(&mut self, from: &State) -> State {
-        let base = self.spill(from);
+        // The lane itself has nothing to do now: what was done after this can be done before.
+        let (base, one) = (self.spill(from), self.b.u32(1));
+        let (base, _) = self.promote_spilled(base, one);
         let frame = from.registers[0];
         self.fill_frame(frame, from.label, base, from.depth);
         self.arrive(frame);
@@ -98,59 +100,12 @@ impl Machine {
         self.idle(from)
     }
 
-    /// The state with room on the stack for what a segment puts there.
-    pub(super) fn with_room(&mut self, state: &State) -> State {
-        let after = self.plus(state.depth, self.shape.pushes);
-        let room = self.b.u32(self.shape.stack);
-        let is_full = self.op(Op::Ge, after, room);
-        self.change(is_full, state, |m| {
-            let base = m.spill(state);
-            m.sink(state.label, state.depth);
-            let zero = m.b.u32(0);
-            State { base, depth: zero, bottom: zero, ..state.clone() }
-        })
-    }
-
-    /// Moves all frames of the stack into the pool; gives the last one as a base.
-    fn spill(&mut self, state: &State) -> ValueId {
-        let doing = state.label;
-        self.repeat(&[state.base, state.bottom], |m, params| {
-            let (base, depth) = (params[0], params[1]);
-            let over = m.op(Op::Ge, depth, state.depth);
-            m.leave_if(over, params);
-            let frame = m.new_frame();
-            let is_none = m.is(frame, 0);
-            m.choose(
-                is_none,
-                0,
-                |m| {
-                    m.lacks_frames(doing, base);
-                    vec![]
-                },
-                |m| {
-                    let label = m.lane.load_stack(&mut m.b, depth, 0);
-                    let label = m.without_fork(label);
-                    m.fill_frame(frame, label, base, depth);
-                    vec![]
-                },
-            );
-            let base = m.base(frame, false);
-            let next = m.plus(depth, 1);
-            m.b.end(Op::Continue, &[base, next]);
-        })[0]
-    }
-
-    /// Makes a task of what is behind the oldest fork of the stack.
-    pub(super) fn promote(&mut self, state: &State) -> State {
-        self.promote_while(state, false)
-    }
-    /// Makes tasks of what is behind the oldest fork, or all of them.
-    fn promote_while(&mut self, state: &State, all: bool) -> State {
-        let one = self.b.u32(1);
-        let last = self.repeat(&[state.base, state.bottom, one], |m, params| {
-            let (base, bottom) = (params[0], params[1]);
+    /// Makes tasks of what is behind the oldest forks of the stack, so many at most; gives how many more it might have been.
+    pub(super) fn promote(&mut self, state: &State, most: ValueId) -> (State, ValueId) {
+        let last = self.repeat(&[state.base, state.bottom, most], |m, params| {
+            let (base, bottom, left) = (params[0], params[1], params[2]);
             let over = m.op(Op::Ge, bottom, state.depth);
-            let stop = m.is(params[2], 0);
+            let stop = m.is(left, 0);
             let over = m.both(Op::Or, over, stop);
             m.leave_if(over, params);
             let frame = m.new_frame();
@@ -170,15 +125,15 @@ impl Machine {
                         3,
                         |m| {
                             m.fill_frame(frame, word, base, bottom);
-                            vec![m.base(frame, false), m.plus(bottom, 1), m.b.u32(1)]
+                            vec![m.base(frame, false), m.plus(bottom, 1), left]
                         },
-                        |m| m.promote_fork((frame, word), base, bottom, all),
+                        |m| m.promote_fork((frame, word), base, bottom, left),
                     )
                 },
             );
             m.b.end(Op::Continue, &words);
         });
-        State { base: last[0], bottom: last[1], ..state.clone() }
+        (State { base: last[0], bottom: last[1], ..state.clone() }, last[2])
     }
 
     /// What is behind a fork goes into a frame and becomes a task; another frame waits for it and for the fork.
@@ -187,7 +142,7 @@ impl Machine {
         (frame, word): (ValueId, ValueId),
         base: ValueId,
         bottom: ValueId,
-        all: bool,
+        left: ValueId,
     ) -> Vec<ValueId> {
         let join = self.new_frame();
         let is_none = self.is(join, 0);
@@ -209,14 +164,15 @@ impl Machine {
                 m.lane.store_stack(&mut m.b, bottom, 1, join);
                 m.fill_frame(frame, label, base, bottom);
                 m.new_resumption(frame);
-                vec![m.base(join, true), m.plus(bottom, 1), m.b.u32(u32::from(all))]
+                vec![m.base(join, true), m.plus(bottom, 1), m.plus(left, u32::MAX)]
             },
         )
     }
 
     /// Makes tasks of all that the lane is doing.
     pub(super) fn suspend(&mut self, state: &State) {
-        let state = self.promote_while(state, true);
+        let all = self.b.u32(u32::MAX);
+        let (state, _) = self.promote(state, all);
         let has_frames = self.op(Op::Lt, state.bottom, state.depth);
         self.when(has_frames, |m| m.lacks_frames(state.label, state.base));
         let is_busy = self.is_not(state.label, label::IDLE);
@@ -258,7 +214,7 @@ impl Machine {
         );
     }
     /// There is no frame for a lane that goes on at a label and gives its results to a frame.
-    fn lacks_frames(&mut self, label: ValueId, base: ValueId) {
+    pub(super) fn lacks_frames(&mut self, label: ValueId, base: ValueId) {
         let (why, number) = (self.b.u32(fault::FRAMES), self.b.u32(label::NUMBER));
         let place = self.op(Op::And, label, number);
         self.end_at(why, place, base);

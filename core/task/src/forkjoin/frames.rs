@@ -25,6 +25,7 @@ impl Machine {
     /// Does something for each word that is kept for a label, by its place in a stack's frame and in a frame of the pool.
     fn each_kept(&mut self, label: ValueId, body: impl FnOnce(&mut Self, ValueId, ValueId)) {
         let (shift, zero) = (self.b.u32(label::COUNT), self.b.u32(0));
+        let label = self.without_latent(label);
         let count = self.op(Op::Shr, label, shift);
         let before = frame::RESULTS + self.shape.results;
         self.for_each(zero, count, 1, |m, i| {
@@ -77,6 +78,7 @@ impl Machine {
     /// Goes on behind a call whose frame this is, with what it gives in registers.
     pub(super) fn return_to(&mut self, frame: ValueId, registers: &[ValueId]) -> State {
         let (label, base) = (self.load_frame(frame, frame::LABEL), self.load_frame(frame, frame::BASE));
+        let label = self.without_latent(label);
         self.unkeep(label, frame);
         self.free_frame(frame);
         let zero = self.b.u32(0);

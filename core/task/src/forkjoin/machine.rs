@@ -352,13 +352,28 @@ impl Machine {
     fn promoted(&mut self, found: ValueId, state: &State) -> State {
         let promotes = self.is(found, verdict::PROMOTE);
         let has_frames = self.op(Op::Lt, state.bottom, state.depth);
-        let promotes = self.both(Op::And, promotes, has_frames);
+        let has_base = self.is_not(state.base, 0);
+        let has_some = self.both(Op::Or, has_frames, has_base);
+        let promotes = self.both(Op::And, promotes, has_some);
         self.change(promotes, state, |m| {
-            let needed = m.lane.count(&mut m.b, group::NEED, u32::MAX);
+            let each = m.lane.get(&mut m.b, group::EACH);
+            let none = m.b.u32(0);
+            let less = m.op(Op::Sub, none, each);
+            let at = m.b.u32(group::NEED);
+            let needed = m.b.op(Op::AtomicAdd, Type::U32, &[m.lane.shared, at, less]);
             let needed = m.b.op(Op::Bitcast, Type::I32, &[needed]);
             let zero = m.b.constant(Scalar::I32, 0);
             let is_needed = m.b.op(Op::Gt, Type::I32, &[needed, zero]);
-            m.change(is_needed, state, |m| m.promote(state))
+            m.change(is_needed, state, |m| {
+                let (base, left) = m.promote_spilled(state.base, each);
+                let one = m.b.u32(1);
+                let most = m.op(Op::Min, left, one);
+                let (state, same) = m.promote(&State { base, ..state.clone() }, most);
+                let made = m.op(Op::Sub, most, same);
+                let left = m.op(Op::Sub, left, made);
+                m.b.op(Op::AtomicAdd, Type::U32, &[m.lane.shared, at, left]);
+                state
+            })
         })
     }
 

@@ -93,10 +93,12 @@ pub mod group {
     pub const IDLE: u32 = 11;
     /// How many tasks shall be made of what lanes do.
     pub const NEED: u32 = 12;
+    /// How many of them a lane makes at most in a round.
+    pub const EACH: u32 = 13;
     /// How often loops may go round in a segment while lanes run tightly.
-    pub const TURNS: u32 = 13;
+    pub const TURNS: u32 = 14;
     /// How many words there are.
-    pub const WORDS: u32 = 14;
+    pub const WORDS: u32 = 15;
     /// Those that are kept between epochs, in `control`; behind them the free frames.
     pub const KEPT: [u32; 3] = [FRAME_TAIL, UNIT, END];
 }
@@ -218,6 +220,8 @@ pub mod label {
     pub const COUNT: u32 = 16;
     /// The bit where it ends.
     pub const END: u32 = 24;
+    /// The frame has gone from a stack to the pool, and what is behind its fork has not become a task: see [`spills`](super::super::spills).
+    pub const LATENT: u32 = 1 << 31;
     /// Nothing to do.
     pub const IDLE: u32 = 0xffff;
     /// The task is a frame that has what it waits for.

@@ -55,6 +55,7 @@ mod rounds;
 pub mod runner;
 mod segments;
 mod sites;
+mod spills;
 mod tasks;
 mod writing;
 

@@ -28,7 +28,7 @@ const SHORT: u32 = 24;
 const NARROW: u32 = 4;
 const LONGEST: u32 = 512;
 /// How many times the first patience the present one must be.
-const SEVERAL: u32 = 4;
+const SEVERAL: u32 = 16;
 
 /// What a workgroup does in its next round: steps above bit 2, and one of these.
 pub(super) mod verdict {
@@ -80,6 +80,12 @@ impl Machine {
         let need = self.op(Op::Sub, all, population);
         let need = self.select(begins, all, need);
         self.lane.set(&mut self.b, group::NEED, need);
+        // Where few have work, each may make many of frames that its stack has spilled: a deep recursion soon gives all something to do.
+        let one = self.b.u32(1);
+        let makers = self.op(Op::Max, busy, one);
+        let each = self.op(Op::Div, need, makers);
+        let each = self.op(Op::Max, each, one);
+        self.lane.set(&mut self.b, group::EACH, each);
         let some = self.is_not(busy, 0);
         let lacks = self.both(Op::And, lacks, some);
         let lacks = self.b.op(Op::Convert, Type::U32, &[lacks]);
