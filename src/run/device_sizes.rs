@@ -30,6 +30,8 @@ pub(super) struct Measures {
     steps: u32,
     /// What the kernels look like.
     form: Form,
+    /// Frames of the pool at the beginning, and at most.
+    frames: [u64; 2],
     /// Bytes of heap at the beginning.
     begin: u64,
     /// Bytes that it grows to at most, if nobody says how many.
@@ -61,6 +63,7 @@ impl Measures {
                 lanes: 1 << 17,
                 steps: 1 << 14,
                 form: Form::FAST,
+                frames: [1 << 22, 1 << 24],
                 begin: 256 << 20,
                 heap: MOST_HEAP,
                 flattened: flatten::Options::new(8, 8),
@@ -71,6 +74,7 @@ impl Measures {
                 lanes: 1 << 17,
                 steps: 1 << 14,
                 form: Form::FAST,
+                frames: [1 << 21, 1 << 24],
                 begin: 256 << 20,
                 heap: MOST_HEAP,
                 flattened: flatten::Options::new(8, 8),
@@ -86,6 +90,7 @@ impl Measures {
                 lanes: 1 << 9,
                 steps: 1 << 12,
                 form: Form::SMALL,
+                frames: [1 << 16, 1 << 22],
                 begin: 8 << 20,
                 heap: MOST_HEAP,
                 flattened: flatten::Options::new(5, 4).small(),
@@ -96,6 +101,7 @@ impl Measures {
                 lanes: 1 << 6,
                 steps: 1 << 11,
                 form: Form::SMALL,
+                frames: [1 << 16, 1 << 22],
                 begin: 1 << 20,
                 heap: 16 << 20,
                 flattened: flatten::Options::new(3, 2).small(),
@@ -106,12 +112,13 @@ impl Measures {
 
     /// With a heap of so many bytes at most.
     fn options(&self, most_heap: u64) -> ForkJoinOptions {
-        let frames = |heap: u64| (heap / HEAP_PER_FRAME).clamp(1 << 16, 1 << 22) as u32;
+        let [begin, most] = self.frames;
+        let most = (most_heap / HEAP_PER_FRAME).clamp(1 << 16, most);
         let heap = self.begin.min(most_heap);
         ForkJoinOptions {
             lanes: self.lanes,
-            frames: frames(heap),
-            most_frames: frames(most_heap),
+            frames: begin.min(most) as u32,
+            most_frames: most as u32,
             heap,
             most_heap,
             steps: self.steps,
@@ -246,10 +253,10 @@ mod tests {
     fn frames_grow_with_the_heap() {
         let options = |heap| Measures::of(DeviceKind::Cuda).options(heap);
         let most = |heap| options(heap).most_frames;
-        assert_eq!((most(1 << 20), most(1 << 28), most(1 << 32)), (1 << 16, 1 << 20, 1 << 22));
+        assert_eq!((most(1 << 20), most(1 << 28), most(1 << 32)), (1 << 16, 1 << 20, 1 << 24));
         assert_eq!(
             (options(1 << 20).heap, options(1 << 32).heap, options(1 << 32).frames),
-            (1 << 20, 1 << 28, 1 << 20)
+            (1 << 20, 1 << 28, 1 << 22)
         );
     }
 }

@@ -110,7 +110,7 @@ fn segments_that_go_into_calls() {
 }
 
 /// How many supersteps a program takes on many workgroups of the form that cards have.
-fn supersteps(name: &str, argument: u32) -> u64 {
+fn supersteps(name: &str, argument: u32, device: &str) -> u64 {
     let given = girih::Options { arguments: vec![argument.to_string()], ..girih::Options::default() };
     let program = girih::Program::open(format!("benches/{name}"), &given);
     on_big_stack(|| {
@@ -118,10 +118,17 @@ fn supersteps(name: &str, argument: u32) -> u64 {
         let code = Code::new(core).expect("it needs no nets");
         let roots: Vec<Root> = core.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
         let direct = girih_task::compile_without_loans(&code, &roots).expect("it compiles");
-        let options = ForkJoinOptions { lanes: 1 << 12, steps: 1 << 14, form: Form::FAST, ..SMALL };
+        let options = ForkJoinOptions {
+            lanes: 1 << 12,
+            steps: 1 << 14,
+            frames: 1 << 17,
+            most_frames: 1 << 17,
+            form: Form::FAST,
+            ..SMALL
+        };
         let called = [direct.entry, direct.apply, direct.force];
         let task = TaskOptions::default();
-        let mut runner = ForkJoinRunner::open(&direct.module, &called, open("cpu", None), &task, options)
+        let mut runner = ForkJoinRunner::open(&direct.module, &called, open(device, None), &task, options)
             .expect("the device takes the kernels");
         let mut machine = Machine::new(&code, Limits::default());
         let host = &mut girih::SystemHost::new();
@@ -134,10 +141,17 @@ fn supersteps(name: &str, argument: u32) -> u64 {
 #[test]
 fn a_program_whose_forks_are_small_takes_few_supersteps() {
     // Eight bodies; each step forks eight short calls, and waits for them before the next one.
-    let steps = supersteps("bend/nbody.bend", 100);
+    let steps = supersteps("bend/nbody.bend", 100, "cpu");
     assert!(steps <= 16, "{steps} supersteps");
-    let steps = supersteps("corpus/permutations.bend", 6);
+    let steps = supersteps("corpus/permutations.bend", 6, "cpu");
     assert!(steps <= 20, "{steps} supersteps");
+}
+
+/// A recursion that forks at each of hundreds of levels: what a full stack has spilled is shared, too.
+#[test]
+fn forks_that_nest_deeper_than_a_stack_are_shared() {
+    let steps = supersteps("corpus/coprimes.bend", 200, "interpreter");
+    assert!(steps <= 12, "{steps} supersteps");
 }
 
 /// With every access looked at: none is outside of its buffer, and none meets one of another lane in the same superstep.

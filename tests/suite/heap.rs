@@ -354,7 +354,8 @@ fn a_large_heap_within_the_limits_of_the_web() {
             let device = devices::open(&adapter, Some(Profile::Web)).expect("the device is there");
             let device = Segmented::over(device);
             let most_heap = device.reach() - (16 << 20);
-            let frames = 1 << 14;
+            // For each lane as many as the tree is deep, twice: what is behind a fork, and who waits for it.
+            let frames = 1 << 15;
             let options =
                 ForkJoinOptions { lanes: 1 << 9, frames, most_frames: frames, heap: 32 << 20, most_heap, ..SMALL };
             let (found, options, stats) = run(&wide(depth), device, options).expect("it loads");

@@ -93,8 +93,9 @@ impl Machine {
         self.return_to(frame, &registers)
     }
 
-    /// Where a place of the ring of free frames stands.
-    fn ring_word(&mut self, place: ValueId) -> ValueId {
+    /// Where a place of the ring of free frames stands, and the frame that a word of 0 means there: at first the ring holds the frames that no
+    /// workgroup has, in their order, and nobody has to write them.
+    fn ring_word(&mut self, place: ValueId) -> (ValueId, ValueId) {
         // As many places again as there are frames: what is given back in an epoch never comes where something was taken in it.
         let one = self.b.u32(1);
         let places = self.op(Op::Shl, self.pool_frames, one);
@@ -103,7 +104,12 @@ impl Machine {
         let begin = self.b.u32(self.shape.pool_frame());
         let zero = self.b.u32(0);
         let begin = self.frame_word(zero, begin);
-        self.op(Op::Add, begin, place)
+        let workgroup = self.b.u32(self.shape.workgroup);
+        let groups = self.op(Op::Div, self.lane.lane_count, workgroup);
+        let own = self.b.u32(self.shape.own_frames());
+        let first = self.op(Op::Mul, groups, own);
+        let first = self.plus(first, 1);
+        (self.op(Op::Add, begin, place), self.op(Op::Add, first, place))
     }
     /// The same of the workgroup's own ring, in shared memory.
     pub(super) fn spare_word(&mut self, place: ValueId) -> ValueId {
@@ -123,8 +129,9 @@ impl Machine {
             let (place, limit) = (m.count(control::FRAME_HEAD), m.get(control::FRAME_LIMIT));
             let is_there = m.is_before(place, limit);
             let load = |m: &mut Self| {
-                let at = m.ring_word(place);
-                vec![m.b.load(Type::U32, m.frames, at)]
+                let (at, usual) = m.ring_word(place);
+                let word = m.b.load(Type::U32, m.frames, at);
+                vec![m.op(Op::Xor, word, usual)]
             };
             m.choose(is_there, 1, load, |m| vec![m.b.u32(0)])
         })[0]
@@ -145,8 +152,9 @@ impl Machine {
             },
             |m| {
                 let place = m.count(control::FRAME_TAIL);
-                let at = m.ring_word(place);
-                m.b.store(Type::U32, m.frames, at, frame);
+                let (at, usual) = m.ring_word(place);
+                let word = m.op(Op::Xor, frame, usual);
+                m.b.store(Type::U32, m.frames, at, word);
                 vec![]
             },
         );

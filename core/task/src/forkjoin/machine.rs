@@ -9,12 +9,17 @@
 
 use super::lane::Lane;
 use super::memory::{ProgramSizes, TIGHT, control, group, label, lane, pending};
-use super::rounds::{HASTE, LONG, verdict};
-use super::segments::{SegmentWriter, Way};
+use super::rounds::{HASTE, LONG, SOME, verdict};
+use super::segments::SegmentWriter;
 use girih_base::diag::Diagnostic;
 use girih_base::span::Span;
 use girih_ir::attrs::{Attr, Dim};
-use girih_ir::{Builder, Function, Inst, Launch, Op, ParamAttrs, Scalar, Space, Type, ValueId};
+use girih_ir::{Builder, Function, Launch, Op, ParamAttrs, Scalar, Space, Type, ValueId};
+
+/// Registers of an invocation, where a lane carries no more than so many words from segment to segment: with more of them fewer lanes are there
+/// to hide how long each waits.
+const REGISTERS: u32 = 64;
+const FEW_WORDS: u32 = 16;
 
 /// What a lane is doing.
 #[derive(Clone)]
@@ -110,7 +115,8 @@ pub(super) fn machine(writer: &mut SegmentWriter<'_, '_>, shape: &ProgramSizes) 
 impl Machine {
     fn new(shape: &ProgramSizes) -> Machine {
         let mut function = Function::new("run", Span::NONE);
-        function.launch = Some(Launch { workgroup: [shape.workgroup, 1, 1], ..Launch::default() });
+        let registers = (shape.registers <= FEW_WORDS).then_some(REGISTERS);
+        function.launch = Some(Launch { workgroup: [shape.workgroup, 1, 1], registers, ..Launch::default() });
         let buffers = ["heap", "frames", "pending", "queue", "control"];
         let attrs = ParamAttrs::default;
         let buffers = buffers.map(|name| function.param(name, Type::Memory(Space::Global), attrs()));
@@ -230,6 +236,10 @@ impl Machine {
     ) -> Result<State, Diagnostic> {
         let (long, twice) = (self.b.u32(LONG), self.op(Op::Add, least, least));
         let all = self.op(Op::Max, long, twice);
+        // Where memory is tight, the workgroup has looked whether there is enough for one step.
+        let (one, some) = (self.b.u32(1), self.b.u32(SOME));
+        let some = self.op(Op::Min, some, least);
+        let some = self.select(self.tight, one, some);
         // No lane ends the round before this many steps are left.
         let least = self.op(Op::Sub, all, least);
         let (turns, units) = self.quantum();
@@ -245,7 +255,7 @@ impl Machine {
             let over = m.both(Op::Or, enough, idle);
             m.leave_if(over, params);
             let looks = m.op(Op::Le, steps, least);
-            let (few, many) = (m.b.u32(m.shape.workgroup / 8), m.b.u32(m.shape.workgroup / 4));
+            let (few, many) = (m.b.u32(m.shape.workgroup / 8), m.b.u32(m.shape.workgroup / 2));
             let hungry = m.is_not(m.want, 0);
             let quorum = m.select(hungry, few, many);
             let lacks = m.choose(
@@ -261,21 +271,12 @@ impl Machine {
             let lacks = m.is(lacks, 1);
             m.leave_if(lacks, params);
             m.leave_if_starving(units, params);
-            let state = m.with_room(&state);
-            let less = m.b.u32(u32::MAX);
-            let steps = m.op(Op::Add, steps, less);
-            let within = m.steps_within(turns, steps);
-            match m.segments(writer, within, &state) {
+            match m.some_steps(writer, (some, turns), steps, &state) {
                 Err(error) => {
                     failed = Some(error);
                     m.b.end(Op::Break, params);
                 }
-                Ok(words) => {
-                    let next = m.follow(&state, &words);
-                    let left = m.steps_behind(steps, words[2]);
-                    let next: Vec<ValueId> = [left].into_iter().chain(next.words()).collect();
-                    m.b.end(Op::Continue, &next);
-                }
+                Ok(next) => m.b.end(Op::Continue, &next),
             }
         });
         if let Some(error) = failed {
@@ -285,67 +286,41 @@ impl Machine {
         Ok(state)
     }
 
-    /// The segments, by number. Which there are is found while they are written.
-    fn segments(
+    /// Some steps, until the lane has nothing to do; gives how many are left, and what it is doing.
+    fn some_steps(
         &mut self,
         writer: &mut SegmentWriter<'_, '_>,
+        (some, turns): (ValueId, ValueId),
         steps: ValueId,
         state: &State,
     ) -> Result<Vec<ValueId>, Diagnostic> {
-        let number = self.b.u32(label::NUMBER);
-        let number = self.op(Op::And, state.label, number);
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[number], Span::NONE);
-        let mut cases = vec![];
-        let mut next = 0;
-        while let Some(point) = writer.labels.all.get(next).copied() {
-            let region = self.b.new_region(&[]);
-            let outer = std::mem::replace(&mut self.b.region, region);
-            writer.segment(&mut self.b, self.lane, point, (state.depth, steps, &state.registers))?;
-            self.b.region = outer;
-            inst.regions.push(region);
-            cases.push(vec![next as i64]);
-            next += 1;
-        }
-        // A label that there is not cannot be: the last one stands for it.
-        cases.pop();
-        inst.set(Attr::Cases(cases));
-        self.b.span = Span::NONE;
-        let id = self.b.push(inst, &vec![Type::U32; 3 + self.shape.registers as usize]);
-        Ok(self.b.function.insts[id].results.to_vec())
-    }
-
-    /// Goes where a segment leads.
-    fn follow(&mut self, state: &State, words: &[ValueId]) -> State {
-        let (low, high) = (self.b.u32((1 << Way::BIT) - 1), self.b.u32(Way::BIT));
-        let label = self.op(Op::And, words[0], low);
-        let way = self.op(Op::Shr, words[0], high);
-        let at = self.b.u32(lane::LACKS);
-        let lacks = self.b.load(Type::U32, self.lane.own, at);
-        let (lacks, lack) = (self.is_not(lacks, 0), self.b.u32(Way::Lack as u32));
-        let way = self.select(lacks, lack, way);
-        let to = State { label, depth: words[1], registers: words[3..].to_vec(), ..state.clone() };
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[way], Span::NONE);
-        let mut cases = vec![];
-        for (number, way) in (0i64..).zip(Way::ALL) {
-            let region = self.b.new_region(&[]);
-            self.within(region, |m| match way {
-                Way::Go => to.words(),
-                Way::Return => m.give_back(&to).words(),
-                Way::Wait => m.wait(&to).words(),
-                Way::Trap => m.trap(&to).words(),
-                Way::Lack => m.lack(&to).words(),
-            });
-            if number > 0 {
-                cases.push(vec![number]);
+        let carried: Vec<ValueId> = [some, steps].into_iter().chain(state.words()).collect();
+        let mut failed = None;
+        let last = self.repeat(&carried, |m, params| {
+            let (left, steps, state) = (params[0], params[1], State::of(&params[2..]));
+            let (none, enough, idle) = (m.is(left, 0), m.is(steps, 0), m.is(state.label, label::IDLE));
+            let over = m.both(Op::Or, enough, idle);
+            let over = m.both(Op::Or, over, none);
+            m.leave_if(over, params);
+            let state = m.with_room(&state);
+            let (left, steps) = (m.plus(left, u32::MAX), m.plus(steps, u32::MAX));
+            let within = m.steps_within(turns, steps);
+            match m.step(writer, within, &state) {
+                Err(error) => {
+                    failed = Some(error);
+                    m.b.end(Op::Break, params);
+                }
+                Ok((next, behind)) => {
+                    let steps = m.steps_behind(steps, behind);
+                    let next: Vec<ValueId> = [left, steps].into_iter().chain(next.words()).collect();
+                    m.b.end(Op::Continue, &next);
+                }
             }
-            inst.regions.push(region);
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(last[1..].to_vec()),
         }
-        // The most frequent one is what is done if it is no other.
-        let first = inst.regions.remove(0);
-        inst.regions.push(first);
-        inst.set(Attr::Cases(cases));
-        let id = self.b.push(inst, &vec![Type::U32; to.words().len()]);
-        State::of(&self.b.function.insts[id].results.clone())
     }
 
     /// A state whose oldest frames have become tasks, if the workgroup has found that there are too few.

@@ -131,7 +131,7 @@ pub struct ProgramSizes {
     pub results: u32,
     /// How many words are kept over a call at most.
     pub kept: u32,
-    /// How many frames a lane's stack has room for, and how many a segment puts there at most.
+    /// How many frames a lane's stack has room for, and how many a step puts there at most.
     pub stack: u32,
     /// See [`stack`](Self::stack).
     pub pushes: u32,
@@ -175,6 +175,10 @@ impl ProgramSizes {
     /// Places of a workgroup's own queue: a power of two.
     pub fn ring(&self) -> u32 {
         (TASKS * self.workgroup).next_power_of_two()
+    }
+    /// Frames that it has at first.
+    pub fn own_frames(&self) -> u32 {
+        self.spare() / 2
     }
     /// Places of its ring of free frames: a power of two.
     pub fn spare(&self) -> u32 {

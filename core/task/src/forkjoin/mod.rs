@@ -56,6 +56,7 @@ pub mod runner;
 mod segments;
 mod sites;
 mod spills;
+mod steps;
 mod tasks;
 mod writing;
 
@@ -161,12 +162,14 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
     }
     let labels = &writer.labels;
     let arguments = called.iter().map(|f| module.functions[*f].params.len() as u32).max().unwrap_or(0);
+    // A step may run two segments.
+    let pushes = 2 * writer.pushes + 1;
     let shape = ProgramSizes {
         registers: labels.registers.max(arguments).max(1),
         results: labels.results,
         kept: labels.kept,
-        pushes: writer.pushes + 1,
-        stack: form.stack.max(writer.pushes + 3),
+        pushes,
+        stack: form.stack.max(pushes + 2),
         reserve: writer.reserve,
         ..fixed
     };

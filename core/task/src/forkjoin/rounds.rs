@@ -16,6 +16,8 @@ pub(super) const FEW: u32 = 16;
 const LOOK: u32 = 4;
 /// Steps of a round at most, if it is not a narrow workgroup's, and twice those before which lanes that lack work may not end it.
 pub(super) const LONG: u32 = 256;
+/// Steps of a lane between two looks at whether others lack work.
+pub(super) const SOME: u32 = 4;
 /// Steps before which they may not end it at first, and then: what is over sooner is not worth a task.
 pub(super) const HASTE: u32 = 1;
 /// Rounds of an epoch that are hasty.

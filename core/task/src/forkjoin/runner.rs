@@ -245,7 +245,7 @@ impl ForkJoinRunner {
     /// All frames but the first are free, half of what they have room for with the workgroups; the heap's first units are no cells.
     fn fill_pool(&mut self) -> Result<(), Diagnostic> {
         let groups = self.options.lanes / self.options.form.workgroup;
-        let (own, kept) = (self.shape.spare() / 2, group::KEPT.len());
+        let (own, kept) = (self.shape.own_frames(), group::KEPT.len());
         let mut words = vec![0; (groups * self.shape.group()) as usize];
         let mut next = 1;
         for group in words.chunks_exact_mut(self.shape.group() as usize) {
@@ -256,13 +256,11 @@ impl ForkJoinRunner {
             }
         }
         self.write(&self.buffers.control, 4 * u64::from(self.shape.groups()), &words)?;
-        let frames = self.options.frames;
-        let free: Vec<u32> = (next..frames).collect();
-        let ring = 4 * u64::from(frames) * u64::from(self.shape.pool_frame());
-        self.write(&self.buffers.frames, ring, &free)?;
+        // The ring holds the others: its words are 0.
+        let free = self.options.frames - next;
         for (word, value) in [
-            (control::FRAME_LIMIT, free.len() as u32),
-            (control::FRAME_TAIL, free.len() as u32),
+            (control::FRAME_LIMIT, free),
+            (control::FRAME_TAIL, free),
             (control::HEAP_TOP, self.shape.first_unit()),
             (control::GROUPS, groups),
             (control::STEPS, self.pace.steps()),

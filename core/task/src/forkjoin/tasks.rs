@@ -102,15 +102,24 @@ impl Machine {
 
     /// Copies the workgroup's share of the tasks of all into its own queue, which is empty.
     pub(super) fn take_share(&mut self) {
+        // One workgroup after the other takes a task: those that come from one place are alike, and shall not all go to one.
         let (share, handed, head) = (self.get(control::SHARE), self.get(control::HANDED), self.get(control::HEAD));
-        let first = self.op(Op::Mul, self.group, share);
-        let first = self.op(Op::Min, first, handed);
-        let left = self.op(Op::Sub, handed, first);
-        let count = self.op(Op::Min, left, share);
+        let one = self.b.u32(1);
+        let share = self.op(Op::Max, share, one);
+        let less = self.op(Op::Sub, share, one);
+        let groups = self.op(Op::Add, handed, less);
+        let groups = self.op(Op::Div, groups, share);
+        let groups = self.op(Op::Max, groups, one);
+        let before = self.op(Op::Min, self.group, handed);
+        let behind = self.op(Op::Sub, handed, before);
+        let count = self.op(Op::Add, behind, groups);
+        let count = self.op(Op::Sub, count, one);
+        let count = self.op(Op::Div, count, groups);
         let has_one = self.op(Op::Lt, self.local, count);
         self.when(has_one, |m| {
-            let from = m.op(Op::Add, head, first);
-            let from = m.op(Op::Add, from, m.local);
+            let from = m.op(Op::Mul, m.local, groups);
+            let from = m.op(Op::Add, from, m.group);
+            let from = m.op(Op::Add, head, from);
             for word in 0..m.shape.task() {
                 let at = m.task_word(from, word);
                 let value = m.b.load(Type::U32, m.queue, at);
