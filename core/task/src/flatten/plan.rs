@@ -166,6 +166,12 @@ impl Plan {
         self.phases.iter().map(|phase| phase.level).max().unwrap_or(0)
     }
 
+    /// Instances of a step in the mean.
+    pub fn mean(&self) -> u64 {
+        let instances: u64 = self.phases.iter().map(|phase| 1 << phase.level).sum();
+        instances / (self.phases.len() as u64).max(1)
+    }
+
     /// Words of the schedule: phases, steps, words.
     pub fn schedule(&self) -> Vec<u32> {
         let mut stacks = vec![];

@@ -16,6 +16,8 @@ pub(super) const FEW: u32 = 16;
 const LOOK: u32 = 4;
 /// Steps of a round at most, if it is not a narrow workgroup's, and twice those before which lanes that lack work may not end it.
 pub(super) const LONG: u32 = 256;
+/// Steps that a lane runs in an epoch however few it is told to.
+pub(super) const LEAST_STEPS: u32 = 16;
 /// Steps of a lane between two looks at whether others lack work.
 pub(super) const SOME: u32 = 4;
 /// Steps before which they may not end it at first, and then: what is over sooner is not worth a task.
@@ -109,6 +111,9 @@ impl Machine {
         let long = self.b.u32(LONG);
         let most = self.op(Op::Div, self.steps, long);
         let over = self.op(Op::Gt, rounds, most);
+        let least_steps = self.b.u32(LEAST_STEPS);
+        let some = self.op(Op::Ge, spent, least_steps);
+        let over = self.both(Op::And, over, some);
         let none = self.is(population, 0);
         let stops = self.both(Op::Or, over, none);
         let stops = self.both(Op::Or, stops, gives);

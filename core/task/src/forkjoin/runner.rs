@@ -231,11 +231,13 @@ impl ForkJoinRunner {
 
     /// Nobody has anything, and the heap is empty.
     fn clear(&mut self) -> Result<(), Diagnostic> {
-        let sizes = room::sizes(&self.options, &self.shape);
-        let Buffers { heap: _, frames, pending, queue, control } = &self.buffers;
-        let clear = |(buffer, bytes): (&Buffer, u64)| Command::clear(buffer, 0, bytes);
-        let [_, sizes @ ..] = sizes;
-        let commands: Vec<Command> = [frames, pending, queue, control].into_iter().zip(sizes).map(clear).collect();
+        let [_, frames, _, _, control] = room::sizes(&self.options, &self.shape);
+        // What stands in free frames and behind the queue's end is never read.
+        let ring = 4 * u64::from(self.options.frames) * u64::from(self.shape.pool_frame());
+        let commands = [
+            Command::clear(&self.buffers.frames, ring, frames - ring),
+            Command::clear(&self.buffers.control, 0, control),
+        ];
         self.device.submit(&commands)?;
         self.cells.borrow_mut().forget();
         self.control.fill(0);

@@ -1,6 +1,7 @@
 //! How much of a program in epochs is submitted at once: so little that the host looks often and no dispatch is long, and so much that
 //! the device does not wait for the host.
 
+use crate::forkjoin::rounds::LEAST_STEPS;
 use crate::forkjoin::runner::ForkJoinOptions;
 use std::time::Duration;
 
@@ -12,8 +13,6 @@ const LONG: Duration = Duration::from_millis(10);
 const SHORT: Duration = Duration::from_millis(2);
 /// Epochs that a call begins with: most calls between two effects are short.
 const FIRST: usize = 4;
-/// Segments that a lane always runs.
-const LEAST_STEPS: u32 = 16;
 
 /// Something that tells the time, from any moment on.
 pub type Clock = fn() -> Duration;
