@@ -11,7 +11,7 @@ use super::memory::{frame, label};
 use girih_ir::{Op, ValueId};
 
 /// How many frames of the pool a lane looks through at most, each time that it makes tasks.
-const FAR: u32 = 64;
+const FAR: u32 = 16;
 
 impl Machine {
     /// The state with room on the stack for what a segment puts there.
