@@ -301,3 +301,32 @@ fn a_kernel_does_not_grow_beyond_all_bounds() {
     let why = refusal("nbody.bend", &text, Options::new(8, 9));
     assert!(why.contains("too much code"), "{why}");
 }
+
+/// A game whose players have three moves each: its plan is long, and most of its phases have little to do.
+#[test]
+fn a_long_plan_in_which_few_lanes_have_work_is_refused() {
+    let game = "\
+def better(a, b):
+  (x, m) = a
+  (y, n) = b
+  if x > y:
+    return (x, m + n)
+  else:
+    return (y, m + n)
+
+def play(depth, position):
+  switch depth:
+    case 0:
+      return (position % 101, 1)
+    case _:
+      a = play(depth-1, position * 5 + 1)
+      b = play(depth-1, position * 5 + 2)
+      c = play(depth-1, position * 5 + 3)
+      return better(better(a, b), c)
+
+def main():
+  return play(12, 1)
+";
+    let why = refusal("game.bend", game, Options::new(8, 8));
+    assert!(why.contains("too few lanes"), "{why}");
+}

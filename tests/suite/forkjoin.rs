@@ -110,7 +110,7 @@ fn segments_that_go_into_calls() {
 }
 
 /// How many supersteps a program takes on many workgroups of the form that cards have.
-fn supersteps(name: &str, argument: u32, device: &str) -> u64 {
+fn supersteps(name: &str, argument: u32, device: &str) -> (String, u64) {
     let given = girih::Options { arguments: vec![argument.to_string()], ..girih::Options::default() };
     let program = girih::Program::open(format!("benches/{name}"), &given);
     on_big_stack(|| {
@@ -132,8 +132,8 @@ fn supersteps(name: &str, argument: u32, device: &str) -> u64 {
             .expect("the device takes the kernels");
         let mut machine = Machine::new(&code, Limits::default());
         let host = &mut girih::SystemHost::new();
-        girih_task::run::run(&mut machine, &direct, &mut runner, host, None).expect("it ends");
-        runner.stats().steps.expect("it runs by fork-join").steps
+        let text = girih_task::run::run(&mut machine, &direct, &mut runner, host, None).expect("it ends");
+        (text, runner.stats().steps.expect("it runs by fork-join").steps)
     })
 }
 
@@ -141,16 +141,24 @@ fn supersteps(name: &str, argument: u32, device: &str) -> u64 {
 #[test]
 fn a_program_whose_forks_are_small_takes_few_supersteps() {
     // Eight bodies; each step forks eight short calls, and waits for them before the next one.
-    let steps = supersteps("bend/nbody.bend", 100, "cpu");
+    let (_, steps) = supersteps("bend/nbody.bend", 100, "cpu");
     assert!(steps <= 16, "{steps} supersteps");
-    let steps = supersteps("corpus/permutations.bend", 6, "cpu");
+    let (_, steps) = supersteps("corpus/permutations.bend", 6, "cpu");
     assert!(steps <= 20, "{steps} supersteps");
 }
 
 /// A recursion that forks at each of hundreds of levels: what a full stack has spilled is shared, too.
 #[test]
 fn forks_that_nest_deeper_than_a_stack_are_shared() {
-    let steps = supersteps("corpus/coprimes.bend", 200, "interpreter");
+    let (text, steps) = supersteps("corpus/coprimes.bend", 200, "interpreter");
+    let gcd = |mut a: u32, mut b: u32| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let coprimes: usize = (1..=200).map(|a| (1..=a).filter(|b| gcd(a, *b) == 1).count()).sum();
+    assert_eq!(text, coprimes.to_string());
     assert!(steps <= 12, "{steps} supersteps");
 }
 

@@ -59,10 +59,10 @@ use std::rc::Rc;
 /// Instances for each lane at most, as a binary logarithm.
 const BEYOND: u32 = 6;
 
-/// A plan of more phases than this is only worth it if they have so many instances in the mean, as a part of the lanes: a phase takes a microsecond on
-/// a card, and where few lanes have work in it, lanes that go on by themselves are faster.
-const LONG: usize = 1 << 12;
-const WIDE: u64 = 1 << 10;
+/// A plan of more phases than this is refused if a phase has, on average, instances for less than one lane in so many. A phase takes a microsecond
+/// on a card; where few lanes have work in it, lanes that go on by themselves are faster.
+const MANY_PHASES: usize = 1 << 12;
+const ONE_LANE_IN: u64 = 1 << 10;
 
 /// How a program becomes sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,8 +223,9 @@ fn planned(module: &Module, entry: FunctionId, arguments: &[u32], options: &Opti
     let root = sweeper.script(entry, &arguments, 0).map_err(Failure::Refused)?;
     let units = rooms.map_or(first_unit, |rooms| rooms.get());
     let plan = plan::plan(&sweeper.scripts, root, units, options.steps).map_err(Failure::Refused)?;
-    let is_slow = plan.phases.len() > LONG && plan.mean() < (1 << options.lanes()) / WIDE;
-    if plan.widest() < options.narrowest || is_slow {
+    let phases = plan.phases.len();
+    let is_narrow = plan.instances() < (phases as u64 * (1 << options.lanes())) / ONE_LANE_IN;
+    if plan.widest() < options.narrowest || (phases > MANY_PHASES && is_narrow) {
         return Err(Failure::Refused(Refusal::new("too few lanes would have work at a time")));
     }
     sweeper.fits().map_err(Failure::Refused)?;

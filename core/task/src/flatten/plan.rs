@@ -166,10 +166,9 @@ impl Plan {
         self.phases.iter().map(|phase| phase.level).max().unwrap_or(0)
     }
 
-    /// Instances of a step in the mean.
-    pub fn mean(&self) -> u64 {
-        let instances: u64 = self.phases.iter().map(|phase| 1 << phase.level).sum();
-        instances / (self.phases.len() as u64).max(1)
+    /// Instances of all steps together.
+    pub fn instances(&self) -> u64 {
+        self.phases.iter().map(|phase| u64::from(phase.end - phase.first) << phase.level).sum()
     }
 
     /// Words of the schedule: phases, steps, words.

@@ -297,7 +297,7 @@ impl Runner for FlattenedRunner {
             lanes: 1 << plan.widest(),
             heap: self.bytes,
             steps: plan.phases.len() as u64,
-            tasks: plan.phases.iter().map(|phase| u64::from(phase.end - phase.first) << phase.level).sum(),
+            tasks: plan.instances(),
             submissions: self.submissions,
             dispatches: self.dispatches,
             collections: 0,

@@ -33,10 +33,7 @@ impl Machine {
             has_frames,
             count,
             |m| {
-                let less = m.b.u32(u32::MAX);
-                let depth = m.op(Op::Add, from.depth, less);
-                let label = m.lane.load_stack(&mut m.b, depth, 0);
-                let label = m.without_fork(label);
+                let (label, depth) = m.pop(from.depth);
                 State { label, depth, ..from.clone() }.words()
             },
             |m| {
@@ -45,6 +42,13 @@ impl Machine {
             },
         );
         State::of(&words)
+    }
+
+    /// The label of the newest frame of a stack that ends there, and where the stack ends without it.
+    pub(super) fn pop(&mut self, depth: ValueId) -> (ValueId, ValueId) {
+        let depth = self.plus(depth, u32::MAX);
+        let label = self.lane.load_stack(&mut self.b, depth, 0);
+        (self.without_fork(label), depth)
     }
 
     /// The call of the host is over.

@@ -9,7 +9,7 @@
 
 use super::lane::Lane;
 use super::memory::{ProgramSizes, TIGHT, control, group, label, lane, pending};
-use super::rounds::{HASTE, LONG, SOME, verdict};
+use super::rounds::{HASTE, LONG, STRETCH, verdict};
 use super::segments::SegmentWriter;
 use girih_base::diag::Diagnostic;
 use girih_base::span::Span;
@@ -237,9 +237,9 @@ impl Machine {
         let (long, twice) = (self.b.u32(LONG), self.op(Op::Add, least, least));
         let all = self.op(Op::Max, long, twice);
         // Where memory is tight, the workgroup has looked whether there is enough for one step.
-        let (one, some) = (self.b.u32(1), self.b.u32(SOME));
-        let some = self.op(Op::Min, some, least);
-        let some = self.select(self.tight, one, some);
+        let (one, stretch) = (self.b.u32(1), self.b.u32(STRETCH));
+        let stretch = self.op(Op::Min, stretch, least);
+        let stretch = self.select(self.tight, one, stretch);
         // No lane ends the round before this many steps are left.
         let least = self.op(Op::Sub, all, least);
         let (turns, units) = self.quantum();
@@ -271,7 +271,7 @@ impl Machine {
             let lacks = m.is(lacks, 1);
             m.leave_if(lacks, params);
             m.leave_if_starving(units, params);
-            match m.some_steps(writer, (some, turns), steps, &state) {
+            match m.stretch(writer, (stretch, turns), steps, &state) {
                 Err(error) => {
                     failed = Some(error);
                     m.b.end(Op::Break, params);
@@ -286,15 +286,15 @@ impl Machine {
         Ok(state)
     }
 
-    /// Some steps, until the lane has nothing to do; gives how many are left, and what it is doing.
-    fn some_steps(
+    /// So many steps, or fewer if the lane has nothing to do any more; gives how many are left of the round's, and what it is doing.
+    fn stretch(
         &mut self,
         writer: &mut SegmentWriter<'_, '_>,
-        (some, turns): (ValueId, ValueId),
+        (stretch, turns): (ValueId, ValueId),
         steps: ValueId,
         state: &State,
     ) -> Result<Vec<ValueId>, Diagnostic> {
-        let carried: Vec<ValueId> = [some, steps].into_iter().chain(state.words()).collect();
+        let carried: Vec<ValueId> = [stretch, steps].into_iter().chain(state.words()).collect();
         let mut failed = None;
         let last = self.repeat(&carried, |m, params| {
             let (left, steps, state) = (params[0], params[1], State::of(&params[2..]));

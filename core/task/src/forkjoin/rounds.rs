@@ -19,7 +19,7 @@ pub(super) const LONG: u32 = 256;
 /// Steps that a lane runs in an epoch however few it is told to.
 pub(super) const LEAST_STEPS: u32 = 16;
 /// Steps of a lane between two looks at whether others lack work.
-pub(super) const SOME: u32 = 4;
+pub(super) const STRETCH: u32 = 4;
 /// Steps before which they may not end it at first, and then: what is over sooner is not worth a task.
 pub(super) const HASTE: u32 = 1;
 /// Rounds of an epoch that are hasty.

@@ -57,9 +57,8 @@ impl Machine {
             pops,
             2,
             |m| {
-                let depth = m.plus(same[1], u32::MAX);
-                let label = m.lane.load_stack(&mut m.b, depth, 0);
-                vec![m.without_fork(label), depth]
+                let (label, depth) = m.pop(same[1]);
+                vec![label, depth]
             },
             |_| same.to_vec(),
         );

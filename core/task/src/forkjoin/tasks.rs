@@ -105,7 +105,6 @@ impl Machine {
         // One workgroup after the other takes a task: those that come from one place are alike, and shall not all go to one.
         let (share, handed, head) = (self.get(control::SHARE), self.get(control::HANDED), self.get(control::HEAD));
         let one = self.b.u32(1);
-        let share = self.op(Op::Max, share, one);
         let less = self.op(Op::Sub, share, one);
         let groups = self.op(Op::Add, handed, less);
         let groups = self.op(Op::Div, groups, share);
