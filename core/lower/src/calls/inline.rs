@@ -32,6 +32,23 @@ pub fn run(module: &mut Module, caps: &Caps) -> Result<(), Diagnostic> {
     Ok(())
 }
 
+/// Inlines all calls of the functions that fit, callees before callers.
+///
+/// # Errors
+/// If a function would become too large.
+pub fn calls_of(module: &mut Module, fits: impl Fn(FunctionId, &Function) -> bool) -> Result<(), Diagnostic> {
+    let mut done: IndexVec<FunctionId, Calls> = module.functions.iter().map(|_| Calls::Stay).collect();
+    for id in callees_first(module) {
+        if let Some(function) = copied(&module.functions[id], &module.functions, &done, any)? {
+            module.functions[id] = function;
+        }
+        if fits(id, &module.functions[id]) {
+            done[id] = Calls::of(&module.functions[id])?;
+        }
+    }
+    Ok(())
+}
+
 /// Inlines what loops of functions call, and what that calls in turn, where the copies of a function are so many instructions at most: then what does not
 /// change in a loop can leave it, and no round has to make a call. Other calls of these functions stay.
 pub fn in_loops(module: &mut Module, most: usize) -> Result<(), Diagnostic> {

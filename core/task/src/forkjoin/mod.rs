@@ -8,6 +8,8 @@
 //! | file | its idea |
 //! |---|---|
 //! | [`accumulate`] | recursion that is a loop |
+//! | [`leaves`] | small functions become part of their callers |
+//! | [`loop_exits`] | what a loop does when it is over stands behind it |
 //! | [`liveness`] | which values the code behind an instruction needs |
 //! | [`points`] | where functions are left and gone on with |
 //! | [`labels`] | the points that code goes to, and where their values stand then |
@@ -44,7 +46,9 @@ mod entering;
 mod frames;
 mod labels;
 mod lane;
+mod leaves;
 pub mod liveness;
+mod loop_exits;
 mod loops;
 mod machine;
 pub mod memory;
@@ -130,6 +134,7 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
     let one = |d| vec![d];
     let mut module = module.clone();
     accumulate::accumulate(&mut module);
+    whole_loops(&mut module, called).map_err(one)?;
     let module = &module;
     let framed = framed(module, called);
     let mut out = Module::default();
@@ -180,6 +185,17 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
     let plan = out.functions.push(planner::planner(&shape));
     let run = out.functions.push(kernel);
     Ok(ForkJoin { module: verify(out)?, run, plan, shape, entries, sites: sites.spans(), labels, pointers })
+}
+
+/// Has iterations of loops stay in them, where that can be: what they call becomes part of them, and what they do in the end stands behind them.
+///
+/// # Errors
+/// If a function would become too large.
+pub fn whole_loops(module: &mut Module, called: &[FunctionId]) -> Result<(), Diagnostic> {
+    let framed = framed(module, called);
+    leaves::leaves(module, &framed)?;
+    loop_exits::loop_exits(module, &framed);
+    Ok(())
 }
 
 fn instructions(function: &Function) -> usize {

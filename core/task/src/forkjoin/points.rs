@@ -106,6 +106,21 @@ impl<'f> Points<'f> {
         ends.filter(|end| end.op == Op::Yield).count() > 1
     }
 
+    /// The point itself, or the head of the loop with which a function begins if that needs the same of whoever goes there: then one
+    /// segment serves both.
+    pub fn stands_for(&self, point: Point) -> Point {
+        let function = self.function;
+        let first = function.regions[function.body].insts.first();
+        match (point, first) {
+            (Point::Entry, Some(first)) if function.insts[*first].op == Op::Loop => {
+                let head = Point::Head(*first);
+                let takes_params = function.insts[*first].operands[..] == function.params[..];
+                if takes_params && self.kept(head).is_empty() { head } else { point }
+            }
+            _other => point,
+        }
+    }
+
     /// The values that whoever goes to a point gives.
     pub fn given(&self, point: Point) -> Vec<ValueId> {
         let function = self.function;

@@ -122,10 +122,12 @@ impl<'a, 'b> SegmentWriter<'a, 'b> {
     /// The label's word of a point.
     pub fn label(&mut self, id: FunctionId, point: Point) -> Result<u32, Diagnostic> {
         let points = self.points(id);
+        let point = points.stands_for(point);
         self.labels.label(self.module, id, &points, point)
     }
     pub fn places(&mut self, id: FunctionId, point: Point) -> Result<Rc<Places>, Diagnostic> {
         let points = self.points(id);
+        let point = points.stands_for(point);
         self.labels.places(self.module, id, &points, point)
     }
     pub(super) fn size(&mut self, id: FunctionId) -> usize {
