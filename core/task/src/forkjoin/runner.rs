@@ -383,9 +383,6 @@ impl ForkJoinRunner {
     fn heap(&self) -> Heap<'_> {
         Heap { device: &self.device, buffer: &self.buffers.heap, bytes: self.options.heap, layouts: &self.layouts }
     }
-    fn word(&self, at: usize) -> u32 {
-        self.cells.borrow_mut().word(&self.heap(), at)
-    }
 }
 
 impl Runner for ForkJoinRunner {
@@ -447,7 +444,7 @@ impl Runner for ForkJoinRunner {
     }
 
     fn keep_only(&mut self, words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
-        self.keep(words).map(Some)
+        self.keep(words)
     }
 
     fn is_crowded(&self) -> bool {

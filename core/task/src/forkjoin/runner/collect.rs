@@ -41,6 +41,7 @@ const LIST: u64 = 8;
 pub(super) struct Collector {
     settle: Program,
     roots: Program,
+    given: Program,
     trace: Program,
     rescan: Program,
     live: Program,
@@ -52,6 +53,19 @@ pub(super) struct Collector {
     pointers: Buffer,
     /// Words of a layout's row.
     stride: u32,
+}
+
+/// What leads to all cells that are needed.
+pub(super) enum Roots {
+    /// What lanes have left between two epochs.
+    Lanes,
+    /// So many words of the host, and nothing else.
+    Words {
+        /// The words.
+        words: Buffer,
+        /// How many there are.
+        count: u32,
+    },
 }
 
 /// What is there for one collection.
@@ -91,7 +105,8 @@ impl Collector {
         let module = verify(text::parse(Span::NONE.source, KERNELS)?.module)?;
         let kernels: Vec<_> = module.kernels().collect();
         let programs = device.load(&module, &kernels, &LoadOptions::default())?;
-        let Ok([settle, roots, trace, rescan, live, sum, before, stay, gather]) = <[Program; 9]>::try_from(programs)
+        let Ok([settle, roots, given, trace, rescan, live, sum, before, stay, gather]) =
+            <[Program; 10]>::try_from(programs)
         else {
             return Err(one(missing()));
         };
@@ -105,7 +120,21 @@ impl Collector {
         // A buffer has a word at least.
         let filled = |words: &[u32]| device.upload(&words::to_bytes(if words.is_empty() { &[0] } else { words }));
         let (layouts, pointers) = (filled(&table).map_err(one)?, filled(pointers).map_err(one)?);
-        Ok(Collector { settle, roots, trace, rescan, live, sum, before, stay, gather, layouts, pointers, stride })
+        Ok(Collector {
+            settle,
+            roots,
+            given,
+            trace,
+            rescan,
+            live,
+            sum,
+            before,
+            stay,
+            gather,
+            layouts,
+            pointers,
+            stride,
+        })
     }
 }
 
@@ -174,6 +203,16 @@ impl ForkJoinRunner {
 
     /// Frees what nobody needs; gives the first unit that is free then.
     fn collect(&mut self) -> Result<u32, Fault> {
+        let top = self.reclaim(self.begun.top.max(self.shape.first_unit()), &Roots::Lanes)?;
+        self.collections += 1;
+        self.set(control::HEAP_TOP, top).map_err(Fault::Device)?;
+        self.set(control::STARVED, 0).map_err(Fault::Device)?;
+        Ok(top)
+    }
+
+    /// Moves what some roots need to the heap's beginning, from a unit on; gives the first unit that is free then. The roots name cells where they are
+    /// then.
+    pub(super) fn reclaim(&mut self, base: u32, roots: &Roots) -> Result<u32, Fault> {
         let one = |errors: Vec<Diagnostic>| Fault::Device(errors.into_iter().next().unwrap_or_else(missing));
         let collector = match self.collector.take() {
             Some(collector) => collector,
@@ -187,7 +226,7 @@ impl ForkJoinRunner {
             }
         };
         let units = self.seen(control::HEAP_TOP).min(self.seen(control::HEAP_END));
-        let sizes = Sizes::of(units, self.begun.top.max(self.shape.first_unit()), self.options.lanes);
+        let sizes = Sizes::of(units, base, self.options.lanes);
         let mut made = vec![];
         let bytes = [
             4 * sizes.marks(),
@@ -202,7 +241,7 @@ impl ForkJoinRunner {
             }
         }
         let result = match (failed, <[Buffer; 3]>::try_from(made)) {
-            (None, Ok([marks, list, copy])) => self.collect_in(&collector, &sizes, &Room { marks, list, copy }),
+            (None, Ok([marks, list, copy])) => self.reclaim_in(&collector, &sizes, &Room { marks, list, copy }, roots),
             (failed, _) => Err(Fault::Device(failed.unwrap_or_else(missing))),
         };
         self.collector = Some(collector);
@@ -210,19 +249,40 @@ impl ForkJoinRunner {
         result
     }
 
-    fn collect_in(&mut self, collector: &Collector, sizes: &Sizes, room: &Room) -> Result<u32, Fault> {
-        self.mark(collector, sizes, room)?;
+    fn reclaim_in(&mut self, collector: &Collector, sizes: &Sizes, room: &Room, roots: &Roots) -> Result<u32, Fault> {
+        let mut commands = match roots {
+            Roots::Lanes => self.settle(collector, sizes),
+            Roots::Words { .. } => vec![],
+        };
+        commands.push(self.visit_roots(collector, sizes, room, roots, false));
+        self.mark(collector, sizes, room, commands)?;
         let live = self.measure(collector, sizes, room).map_err(Fault::Device)?;
-        self.move_cells(collector, sizes, room).map_err(Fault::Device)?;
-        let top = sizes.base + live;
-        self.collections += 1;
-        self.set(control::HEAP_TOP, top).map_err(Fault::Device)?;
-        self.set(control::STARVED, 0).map_err(Fault::Device)?;
-        Ok(top)
+        self.move_cells(collector, sizes, room, roots).map_err(Fault::Device)?;
+        Ok(sizes.base + live)
     }
 
-    /// The dispatch that goes over all that lanes have left: to mark it, or when cells move.
-    fn visit_roots(&self, collector: &Collector, sizes: &Sizes, room: &Room, moves: bool) -> Command {
+    /// The dispatch that goes over all roots: to mark what they name, or when cells move.
+    fn visit_roots(&self, collector: &Collector, sizes: &Sizes, room: &Room, roots: &Roots, moves: bool) -> Command {
+        match roots {
+            Roots::Lanes => self.visit_lanes(collector, sizes, room, moves),
+            Roots::Words { words, count } => sizes.run(
+                &collector.given,
+                &[words, &room.marks, &room.list],
+                &[
+                    u32::from(moves),
+                    self.shape.first_unit(),
+                    sizes.capacity,
+                    sizes.live,
+                    sizes.before,
+                    sizes.base,
+                    *count,
+                ],
+            ),
+        }
+    }
+
+    /// The same for all that lanes have left.
+    fn visit_lanes(&self, collector: &Collector, sizes: &Sizes, room: &Room, moves: bool) -> Command {
         let ProgramSizes { registers, results, kept, globals, .. } = self.shape;
         let begin = self.seen(control::HEAD).wrapping_add(self.seen(control::HANDED));
         let tasks = self.seen(control::TAIL).wrapping_sub(begin);
@@ -258,8 +318,8 @@ impl ForkJoinRunner {
         )
     }
 
-    /// Marks all that is needed.
-    fn mark(&mut self, collector: &Collector, sizes: &Sizes, room: &Room) -> Result<(), Fault> {
+    /// What is free is known as such.
+    fn settle(&self, collector: &Collector, sizes: &Sizes) -> Vec<Command> {
         let (pool, groups) = (self.options.frames, self.options.lanes / self.options.form.workgroup);
         let (taken, there) = (self.seen(control::FRAME_HEAD), self.seen(control::FRAME_LIMIT));
         let begin = if taken.wrapping_sub(there).cast_signed() > 0 { there } else { taken };
@@ -276,7 +336,17 @@ impl ForkJoinRunner {
             4 * u64::from(ring + 2 * pool),
             4 * u64::from(self.options.lanes * lane::CLASSES),
         );
-        let mut commands = vec![settle, lists, self.visit_roots(collector, sizes, room, false)];
+        vec![settle, lists]
+    }
+
+    /// Marks all that is needed, behind commands that mark what the roots name.
+    fn mark(
+        &mut self,
+        collector: &Collector,
+        sizes: &Sizes,
+        room: &Room,
+        mut commands: Vec<Command>,
+    ) -> Result<(), Fault> {
         let (first, heap) = (self.shape.first_unit(), self.buffers.heap.clone());
         let buffers = [&heap, &room.marks, &room.list, &collector.layouts];
         loop {
@@ -322,10 +392,16 @@ impl ForkJoinRunner {
     }
 
     /// Moves cells, and says so wherever they are named.
-    fn move_cells(&mut self, collector: &Collector, sizes: &Sizes, room: &Room) -> Result<(), Diagnostic> {
+    fn move_cells(
+        &mut self,
+        collector: &Collector,
+        sizes: &Sizes,
+        room: &Room,
+        roots: &Roots,
+    ) -> Result<(), Diagnostic> {
         let Sizes { words, live, before, base, part, units, .. } = *sizes;
         let borders = self.borders(sizes, room)?;
-        let mut commands = vec![self.visit_roots(collector, sizes, room, true)];
+        let mut commands = vec![self.visit_roots(collector, sizes, room, roots, true)];
         if base > self.shape.first_unit() {
             let numbers = [words, live, before, base, collector.stride];
             let buffers = [&self.buffers.heap, &room.marks, &collector.layouts];
