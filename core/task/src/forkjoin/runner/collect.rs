@@ -6,6 +6,8 @@
 //! comes before each place, and copies cells down, a part of the heap at a time, by a buffer of that size. What the heap held when the call
 //! began the host may have words for, so it stays where it is, and is never given back here.
 //!
+//! Between two calls the same is done for what some words of the host lead to ([`keep`](super::keep)).
+//!
 //! Near the end of such a heap lanes run *tightly*: no segment begins that its workgroup's chunk might have no memory for, so nothing is given up half
 //! done, and the epoch ends when there is no chunk left.
 //!
