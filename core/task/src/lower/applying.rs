@@ -7,7 +7,7 @@ use super::dynamic::reason;
 use super::represent::{Held, Repr};
 use super::words::{FORM_BITS, Immediate, tag};
 use super::writer::{Goal, TermWriter};
-use super::{Lowering, Meaning, Unit};
+use super::{Lowering, Meaning, ShapeId, Unit};
 use girih_base::num::NumKind;
 use girih_ir::{Function, Op, Scalar, Type, ValueId};
 use girih_term::{DefId, TypeId};
@@ -17,7 +17,7 @@ pub(super) struct Callable(bool);
 
 impl Callable {
     pub(super) fn of(all: &Lowering<'_>, set: &Set) -> Callable {
-        let shape = |shape: &super::ShapeId| match all.flow.shapes()[*shape].what {
+        let shape = |shape: &ShapeId| match all.flow.shapes()[*shape].what {
             What::Closure(_) | What::Partial(..) => true,
             What::Ctor(_) | What::Pair => false,
         };
@@ -90,6 +90,21 @@ pub(super) fn apply(all: &mut Lowering<'_>, function: Function, count: u32) -> F
     w.b.function
 }
 
+/// The same for a word that is only lent, and that nobody has to compute.
+pub(super) fn apply_lent(all: &mut Lowering<'_>, function: Function, count: u32) -> Function {
+    let (f, args) = (function.params[0], function.params[1..].to_vec());
+    let mut w = TermWriter::plain(all, function);
+    let is_cell = w.has_tag(f, tag::CELL);
+    w.branch(is_cell, Goal::Result, &[Repr::Term], &mut |w, is_cell, goal| {
+        if is_cell {
+            return w.apply_lent_cell(f, &args, goal);
+        }
+        let (_, own) = w.b.share(f);
+        w.apply_immediate(own, &args, count, goal)
+    });
+    w.b.function
+}
+
 /// A word as data of a type.
 pub(super) fn data(all: &mut Lowering<'_>, function: Function, ty: TypeId) -> Function {
     let word = function.params[0];
@@ -105,6 +120,11 @@ pub(super) fn data(all: &mut Lowering<'_>, function: Function, ty: TypeId) -> Fu
         w.call(Unit::Force, &[made], girih_base::span::Span::NONE, goal)
     });
     w.b.function
+}
+
+/// Whether a number that is stored would have to be made a word: somebody would have to own that.
+fn is_made(stored: &[Repr], taken: &[Repr]) -> bool {
+    stored.iter().zip(taken).any(|(stored, taken)| *stored != Repr::Term && *taken == Repr::Term)
 }
 
 impl TermWriter<'_, '_> {
@@ -256,13 +276,14 @@ impl TermWriter<'_, '_> {
             Unit::Definition(instance) | Unit::Borrowing(instance, _) => {
                 self.immediate(Immediate::Definition(instance.def))
             }
-            Unit::Lambda(lambda) => {
+            Unit::Lambda(lambda) | Unit::LentLambda(lambda) => {
                 let number = self.all.lambda(lambda);
                 self.immediate(Immediate::Lambda(number))
             }
             Unit::Entry
             | Unit::Value(_)
             | Unit::Apply(_)
+            | Unit::ApplyLent(_)
             | Unit::Force
             | Unit::Bits
             | Unit::Widen(_)
@@ -273,6 +294,65 @@ impl TermWriter<'_, '_> {
     }
 
     fn apply_cell(&mut self, f: ValueId, args: &[ValueId], goal: Goal) -> Option<Vec<Held>> {
+        self.by_shape(f, goal, |w, shape, goal| w.apply_shape(shape, f, args, goal))
+    }
+
+    /// A cell that is lent stays whole where it is a function that gets all its arguments now.
+    fn apply_lent_cell(&mut self, f: ValueId, args: &[ValueId], goal: Goal) -> Option<Vec<Held>> {
+        self.by_shape(f, goal, |w, shape, goal| {
+            let what = shape.map(|shape| (shape, w.all.flow.shapes()[shape].what));
+            if let Some((shape, What::Closure(lambda))) = what
+                && let Some(captured) = w.look_at_captures(shape, lambda, f)
+                && w.all.lambda_parts(lambda).0.len() == args.len()
+            {
+                let own = args.iter().map(|id| Held { id: *id, repr: Repr::Term });
+                let values = w.given_to(Unit::LentLambda(lambda), own, captured);
+                return w.call(Unit::LentLambda(lambda), &values, girih_base::span::Span::NONE, goal);
+            }
+            if let Some((shape, What::Partial(Callee::Definition(instance), _))) = what
+                && let Some((unit, values)) = w.look_at_partial(shape, instance, f, args)
+            {
+                return w.call(unit, &values, girih_base::span::Span::NONE, goal);
+            }
+            let (_, own) = w.b.share(f);
+            w.apply_shape(shape, own, args, goal)
+        })
+    }
+
+    /// The call of a definition that a cell has the first arguments of, if these are the others: it borrows the first ones.
+    fn look_at_partial(
+        &mut self,
+        shape: ShapeId,
+        instance: super::Instance,
+        f: ValueId,
+        args: &[ValueId],
+    ) -> Option<(Unit, Vec<ValueId>)> {
+        let stored = super::represent::stored(&self.all.flow.shapes()[shape]);
+        let taken = self.all.param_reprs(Unit::Definition(instance));
+        let has_all = stored.len() + args.len() == taken.len() && taken.len() <= 32;
+        if !has_all || is_made(&stored, &taken) {
+            return None;
+        }
+        let lent = (0..stored.len()).filter(|i| taken[*i] == Repr::Term).fold(0, |bits, i| bits | 1 << i);
+        let unit = if lent == 0 { Unit::Definition(instance) } else { Unit::Borrowing(instance, lent) };
+        let mut values: Vec<ValueId> = vec![];
+        for (i, repr) in taken.iter().enumerate().take(stored.len()) {
+            let field = self.field(shape, f, i);
+            values.push(self.looked_at(field, *repr));
+        }
+        for (id, repr) in args.iter().zip(&taken[stored.len()..]) {
+            values.push(self.hold(Held { id: *id, repr: Repr::Term }, *repr));
+        }
+        Some((unit, values))
+    }
+
+    /// Does something for each shape that a cell may have, and for no shape that is known.
+    fn by_shape(
+        &mut self,
+        f: ValueId,
+        goal: Goal,
+        each: impl Fn(&mut Self, Option<ShapeId>, Goal) -> Option<Vec<Held>>,
+    ) -> Option<Vec<Held>> {
         let layout = self.b.cell_layout(f);
         let known = self.all.layouts();
         let callable: Vec<_> = known
@@ -284,23 +364,67 @@ impl TermWriter<'_, '_> {
             .collect();
         let values: Vec<u32> = callable.iter().map(|(id, _)| id.index() as u32).collect();
         self.ways(layout, &values, goal, &[Repr::Term], &mut |w, i, goal| {
-            let Some((_, shape)) = callable.get(i) else { return w.no_function(f, args, goal) };
-            match w.all.flow.shapes()[*shape].what {
-                What::Closure(lambda) => w.apply_closure(*shape, lambda, f, args, goal),
-                What::Partial(..) if args.is_empty() => w.finish(Held { id: f, repr: Repr::Term }, goal),
-                What::Partial(callee, _) => w.apply_partial(*shape, callee, f, args, goal),
-                What::Ctor(ctor) if !args.is_empty() && w.all.applied_shapes.contains(shape) => {
-                    let fields = w.open(*shape, f);
-                    let mut words = vec![];
-                    for field in fields {
-                        words.push(w.hold(field, Repr::Term));
-                    }
-                    w.apply_data(w.all.program.ctors[ctor].tag, &words, args, goal)
-                }
-                What::Ctor(_) | What::Pair if args.is_empty() => w.finish(Held { id: f, repr: Repr::Term }, goal),
-                What::Ctor(_) | What::Pair => w.no_function(f, args, goal),
-            }
+            each(w, callable.get(i).map(|(_, shape)| *shape), goal)
         })
+    }
+
+    /// Applies a cell of a shape, or of none that is known.
+    fn apply_shape(&mut self, shape: Option<ShapeId>, f: ValueId, args: &[ValueId], goal: Goal) -> Option<Vec<Held>> {
+        let Some(shape) = shape else { return self.no_function(f, args, goal) };
+        match self.all.flow.shapes()[shape].what {
+            What::Closure(lambda) => self.apply_closure(shape, lambda, f, args, goal),
+            What::Partial(..) if args.is_empty() => self.finish(Held { id: f, repr: Repr::Term }, goal),
+            What::Partial(callee, _) => self.apply_partial(shape, callee, f, args, goal),
+            What::Ctor(ctor) if !args.is_empty() && self.all.applied_shapes.contains(&shape) => {
+                let fields = self.open(shape, f);
+                let words: Vec<ValueId> = fields.into_iter().map(|field| self.hold(field, Repr::Term)).collect();
+                self.apply_data(self.all.program.ctors[ctor].tag, &words, args, goal)
+            }
+            What::Ctor(_) | What::Pair if args.is_empty() => self.finish(Held { id: f, repr: Repr::Term }, goal),
+            What::Ctor(_) | What::Pair => self.no_function(f, args, goal),
+        }
+    }
+
+    /// What a closure that is only looked at has captured; none if a variable that is captured as a number is a word in the body: somebody would have to own that.
+    pub(super) fn look_at_captures(
+        &mut self,
+        shape: ShapeId,
+        lambda: super::LambdaRef,
+        f: ValueId,
+    ) -> Option<Vec<Held>> {
+        let stored = super::represent::stored(&self.all.flow.shapes()[shape]);
+        let own = self.all.lambda_parts(lambda).0.len();
+        let taken = self.all.param_reprs(Unit::LentLambda(lambda)).split_off(own);
+        if is_made(&stored, &taken) {
+            return None;
+        }
+        Some((0..stored.len()).map(|i| self.field(shape, f, i)).collect())
+    }
+
+    /// Arguments of a lambda that borrows what it has captured, as it takes them.
+    pub(super) fn given_to(
+        &mut self,
+        unit: Unit,
+        own: impl Iterator<Item = Held>,
+        captured: Vec<Held>,
+    ) -> Vec<ValueId> {
+        let reprs = self.all.param_reprs(unit);
+        let mut values = vec![];
+        for value in own {
+            values.push(self.hold(value, reprs[values.len()]));
+        }
+        for value in captured {
+            values.push(self.looked_at(value, reprs[values.len()]));
+        }
+        values
+    }
+
+    /// A field that is only looked at, held in another way: not a number as a word.
+    fn looked_at(&mut self, value: Held, repr: Repr) -> ValueId {
+        match (value.repr, repr) {
+            (Repr::Term, Repr::Number(kind)) => self.number_in(kind, value.id),
+            (_, repr) => self.hold(value, repr),
+        }
     }
 
     /// Applies a constructor: the first argument is applied to its tag and fields, and what that gives to the other arguments.
@@ -323,7 +447,7 @@ impl TermWriter<'_, '_> {
     /// Applies a function that has some of its arguments already.
     fn apply_partial(
         &mut self,
-        shape: super::ShapeId,
+        shape: ShapeId,
         callee: Callee,
         f: ValueId,
         args: &[ValueId],
@@ -363,7 +487,7 @@ impl TermWriter<'_, '_> {
     /// Applies a closure.
     fn apply_closure(
         &mut self,
-        shape: super::ShapeId,
+        shape: ShapeId,
         lambda: super::LambdaRef,
         f: ValueId,
         args: &[ValueId],

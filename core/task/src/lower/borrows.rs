@@ -1,6 +1,8 @@
 //! Parameters that a function only reads: their fields, their tag, their number. For these there are copies of the function, made when
 //! somebody needs them, that borrow them: who calls goes on to own the argument, and nobody counts.
 //!
+//! Functions that are applied are lent in the same way, and what they have captured is lent to their bodies: `TermWriter::function_and_arguments`.
+//!
 //! A parameter is read if each of its uses is matched, taken apart, switched on, an operand, passed to a parameter that is read, or comes last:
 //! what the function gives, or gives to a function that is a variable. These are the greatest set of which that is true. What is kept of a borrowed value, one of its fields for example, is
 //! shared.

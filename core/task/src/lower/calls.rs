@@ -88,18 +88,74 @@ impl<'p> TermWriter<'_, 'p> {
         Passed { unit, values, kept }
     }
 
-    /// A function that is a value, and its arguments.
-    pub(super) fn function_and_arguments(&mut self, function: &'p Term, args: &'p [Term]) -> Passed {
+    /// A function that is a value, and its arguments. A variable that lives on, or is borrowed itself, is lent to the application.
+    pub(super) fn function_and_arguments(
+        &mut self,
+        function: &'p Term,
+        args: &'p [Term],
+        goal: Goal,
+        forked: bool,
+    ) -> Passed {
         let set = self.set_of(function);
+        if let TermKind::Local(local) = function.kind
+            && self.all.lends
+            && set.thunks.is_empty()
+            && self.borrow(local).repr == Repr::Term
+            && let Some(lent) = self.lent_function(function, local, args, goal, forked)
+        {
+            let values = self.values(&args.iter().collect::<Vec<_>>());
+            let word = lent.unwrap_or_else(|| self.borrow(local).id);
+            return self.lending(word, &set, values, lent.into_iter().collect());
+        }
         let held = self.value(function);
         let values = self.values(&args.iter().collect::<Vec<_>>());
         self.applying(held, &set, values)
     }
 
+    /// Whether a variable that is applied is lent; and the ownership that is kept back meanwhile, if there has to be one.
+    fn lent_function(
+        &mut self,
+        function: &Term,
+        local: LocalId,
+        args: &[Term],
+        goal: Goal,
+        forked: bool,
+    ) -> Option<Option<ValueId>> {
+        if self.is_lent(local) {
+            return Some(None);
+        }
+        if self.liveness.is_last(function) || goal == Goal::Result {
+            return None;
+        }
+        let is_used_up = forked || args.iter().any(|arg| super::forks::uses(arg, &[local]));
+        Some(is_used_up.then(|| self.variable(local, false).id))
+    }
+
+    /// What applies a word that is lent, and what is dropped behind it.
+    fn lending(&mut self, word: ValueId, set: &Set, values: Vec<Held>, kept: Vec<ValueId>) -> Passed {
+        if let Some((Unit::Lambda(lambda), closure)) = self.only_lambda(set, values.len()) {
+            let found = match closure {
+                Some(shape) => {
+                    self.look_at_captures(shape, lambda, word).map(|captured| (Unit::LentLambda(lambda), captured))
+                }
+                None => Some((Unit::Lambda(lambda), vec![])),
+            };
+            if let Some((unit, captured)) = found {
+                let values = self.given_to(unit, values.into_iter(), captured);
+                return Passed { unit, values, kept };
+            }
+        }
+        self.all.is_applied(set);
+        let unit = Unit::ApplyLent(values.len() as u32);
+        let mut words = vec![word];
+        words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
+        Passed { unit, values: words, kept }
+    }
+
     /// Calls what arguments are for.
     pub(super) fn call_with(&mut self, passed: &Passed, span: Span, goal: Goal) -> Option<Vec<Held>> {
         let Passed { unit, values, kept } = passed;
-        if kept.is_empty() && !matches!(unit, Unit::Apply(_)) {
+        if kept.is_empty() && !matches!(unit, Unit::Apply(_) | Unit::ApplyLent(_)) {
             return self.call(*unit, values, span, goal);
         }
         self.b.span = span;
@@ -113,7 +169,7 @@ impl<'p> TermWriter<'_, 'p> {
     pub(super) fn given(&mut self, passed: &Passed, ids: &[ValueId], span: Span, goal: Goal) -> Option<Vec<Held>> {
         passed.kept.iter().for_each(|word| self.b.drop(*word));
         match (passed.unit, ids) {
-            (Unit::Apply(_), [result]) => {
+            (Unit::Apply(_) | Unit::ApplyLent(_), [result]) => {
                 self.check(*result, span, "this", &[reason::FUNCTION]);
                 self.finish(Held { id: *result, repr: Repr::Term }, goal)
             }
@@ -198,7 +254,7 @@ impl<'p> TermWriter<'_, 'p> {
     }
 
     fn apply_value(&mut self, term: &'p Term, function: &'p Term, args: &'p [Term], goal: Goal) -> Option<Vec<Held>> {
-        let passed = self.function_and_arguments(function, args);
+        let passed = self.function_and_arguments(function, args, goal, false);
         self.call_with(&passed, term.span, goal)
     }
 

@@ -115,7 +115,7 @@ impl<'p> TermWriter<'_, 'p> {
         let is_last = position + 1 == calls.terms.len();
         let passed = match self.called_unit(term) {
             Some(Unit::Definition(instance)) => self.arguments(instance, args, Goal::Value, !is_last),
-            _variable => self.function_and_arguments(function, args),
+            _variable => self.function_and_arguments(function, args, Goal::Value, !is_last),
         };
         let mut call = Call { term, passed, goal, token: None };
         if position < calls.early {

@@ -180,7 +180,8 @@ pub(crate) struct Lowering<'p> {
     lasting: lasting::Lasting,
     /// The functions that give the fields of a cell.
     products: HashMap<Unit, ShapeId>,
-    /// The parameters that can be borrowed.
+    /// Whether words may be borrowed, and the parameters that can be.
+    lends: bool,
     borrows: borrows::Borrows,
     /// The lambdas of all definitions by their bodies' places, and what they are made of.
     lambda_places: HashMap<*const Term, (DefId, usize)>,
@@ -216,6 +217,7 @@ pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], lends: bool) -> Re
         applied_shapes: BTreeSet::new(),
         lasting: lasting::Lasting::default(),
         products: HashMap::new(),
+        lends,
         borrows: HashSet::new(),
         lambda_places: HashMap::new(),
         lambda_parts: HashMap::new(),

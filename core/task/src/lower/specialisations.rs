@@ -20,10 +20,14 @@ pub(crate) enum Unit {
     Value(DefId),
     /// A lambda's body; captured values stand behind the parameters.
     Lambda(LambdaRef),
+    /// The same, but it borrows what is captured.
+    LentLambda(LambdaRef),
     /// The value of the entry, computed and complete.
     Entry,
     /// Applies a term to so many terms.
     Apply(u32),
+    /// The same, but it borrows the term that is applied.
+    ApplyLent(u32),
     /// Computes what waits to be computed.
     Force,
     /// The representation of a number of any kind.
@@ -41,7 +45,7 @@ pub(crate) enum Unit {
 impl<'p> Lowering<'p> {
     /// Writes all units. Those that work on any function come last, and again until nothing new is known.
     pub(super) fn write_all(&mut self) {
-        let is_late = |unit: &Unit| matches!(unit, Unit::Force | Unit::Apply(_) | Unit::Data(_));
+        let is_late = |unit: &Unit| matches!(unit, Unit::Force | Unit::Apply(_) | Unit::ApplyLent(_) | Unit::Data(_));
         let mut late: Vec<Unit> = vec![];
         loop {
             while let Some(unit) = self.queue.pop_front() {
@@ -95,7 +99,12 @@ impl<'p> Lowering<'p> {
         let (name, span) = self.name(unit);
         let mut function = Function::new(name, span);
         for (i, repr) in self.param_reprs(unit).into_iter().enumerate() {
-            let borrowed = matches!(unit, Unit::Borrowing(_, which) if which >> i & 1 == 1);
+            let borrowed = match unit {
+                Unit::Borrowing(_, which) => which >> i & 1 == 1,
+                Unit::LentLambda(lambda) => i >= self.lambda_parts(lambda).0.len() && repr == Repr::Term,
+                Unit::ApplyLent(_) => i == 0,
+                _owned => false,
+            };
             let attrs = girih_ir::ParamAttrs { borrowed, ..girih_ir::ParamAttrs::default() };
             function.param(format!("p{i}"), repr.ty(), attrs);
         }
@@ -122,8 +131,13 @@ impl<'p> Lowering<'p> {
                 let (name, span) = definition(lambda.instance.def);
                 (format!("{name}.lambda{}", lambda.ordinal), span)
             }
+            Unit::LentLambda(lambda) => {
+                let (name, span) = self.name(Unit::Lambda(lambda));
+                (format!("{name}.look"), span)
+            }
             Unit::Entry => ("entry".to_owned(), Span::NONE),
             Unit::Apply(count) => (format!("apply.{count}"), Span::NONE),
+            Unit::ApplyLent(count) => (format!("apply.{count}.look"), Span::NONE),
             Unit::Force => ("force".to_owned(), Span::NONE),
             Unit::Bits => ("bits".to_owned(), Span::NONE),
             Unit::Widen(kind) => (format!("widen.{}", kind.name()), Span::NONE),
@@ -141,13 +155,13 @@ impl<'p> Lowering<'p> {
                 let params = self.program.defs[instance.def].params.iter();
                 params.map(|p| represent::of(self.flow.local(instance, *p))).collect()
             }
-            Unit::Lambda(lambda) => {
+            Unit::Lambda(lambda) | Unit::LentLambda(lambda) => {
                 let (params, captures, _) = self.lambda_parts(lambda);
                 let locals = params.iter().chain(&captures);
                 locals.map(|l| represent::of(self.flow.local(lambda.instance, *l))).collect()
             }
             Unit::Entry | Unit::Value(_) => vec![],
-            Unit::Apply(count) => terms(count as usize + 1),
+            Unit::Apply(count) | Unit::ApplyLent(count) => terms(count as usize + 1),
             Unit::Force | Unit::Data(_) | Unit::Bits | Unit::Widen(_) => terms(1),
             Unit::Operator(_) => terms(2),
             Unit::Primitive(prim) => terms(prim.arity()),
@@ -158,6 +172,7 @@ impl<'p> Lowering<'p> {
     pub(crate) fn results(&self, unit: Unit) -> Results {
         let unit = match unit {
             Unit::Borrowing(instance, _) => Unit::Definition(instance),
+            Unit::LentLambda(lambda) => Unit::Lambda(lambda),
             other => other,
         };
         match self.products.get(&unit) {
@@ -172,12 +187,13 @@ impl<'p> Lowering<'p> {
             // What a definition without parameters gives may itself wait to be computed.
             Unit::Definition(instance) if self.is_thunk(instance.def) => Repr::Term,
             Unit::Definition(instance) | Unit::Borrowing(instance, _) => represent::of(self.flow.result(instance)),
-            Unit::Lambda(lambda) => represent::of(self.flow.lambda_result(lambda)),
+            Unit::Lambda(lambda) | Unit::LentLambda(lambda) => represent::of(self.flow.lambda_result(lambda)),
             Unit::Widen(kind) => Repr::Number(kind),
             Unit::Bits => Repr::Number(NumKind::U32),
             Unit::Entry
             | Unit::Value(_)
             | Unit::Apply(_)
+            | Unit::ApplyLent(_)
             | Unit::Force
             | Unit::Data(_)
             | Unit::Operator(_)
@@ -195,10 +211,11 @@ impl<'p> Lowering<'p> {
         let flow: &'p Flow = self.flow;
         match unit {
             Unit::Definition(instance) | Unit::Borrowing(instance, _) => self.is_applied(flow.result(instance)),
-            Unit::Lambda(lambda) => self.is_applied(flow.lambda_result(lambda)),
+            Unit::Lambda(lambda) | Unit::LentLambda(lambda) => self.is_applied(flow.lambda_result(lambda)),
             Unit::Entry
             | Unit::Value(_)
             | Unit::Apply(_)
+            | Unit::ApplyLent(_)
             | Unit::Force
             | Unit::Data(_)
             | Unit::Bits

@@ -184,6 +184,12 @@ impl<'p> TermWriter<'_, 'p> {
             let set = self.set_of(value);
             return self.untuple_lent(word, &set, targets, value.span);
         }
+        // Another name for what is lent is lent, too.
+        if let (Target::Var(name), TermKind::Local(local)) = (target, &value.kind)
+            && self.is_lent(*local)
+        {
+            return self.lend(*name, self.borrow(*local));
+        }
         let goal = self.goal_of(target, value);
         match self.term(value, goal) {
             Some(given) => self.bind_given(target, value, goal, &given),

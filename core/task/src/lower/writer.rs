@@ -63,13 +63,14 @@ pub(super) fn write(all: &mut Lowering<'_>, unit: Unit, function: Function) -> F
                 Body::Net(_) => function,
             }
         }
-        Unit::Lambda(lambda) => {
+        Unit::Lambda(lambda) | Unit::LentLambda(lambda) => {
             let (params, captures, body) = all.lambda_parts(lambda);
             let bound = params.iter().chain(&captures).copied().collect();
             body_of(all, unit, lambda.instance, bound, body, function)
         }
         Unit::Entry => applying::entry(all, function),
         Unit::Apply(count) => applying::apply(all, function, count),
+        Unit::ApplyLent(count) => applying::apply_lent(all, function, count),
         Unit::Force => applying::force(all, function),
         Unit::Data(ty) => applying::data(all, function, ty),
         Unit::Value(def) => applying::value(all, function, def),

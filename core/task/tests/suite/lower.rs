@@ -245,3 +245,47 @@ def main:
 ";
     snapshot("borrowed", program, &["contains.look1", "count", "from.look1"]);
 }
+
+/// A function that is stored or applied again is lent to its applications, and what it has captured to its body: nobody counts.
+#[test]
+fn functions_that_live_on_are_lent() {
+    let program = "
+def compose(f, g):
+  return lambda x: f(g(x))
+
+def build(n):
+  switch n:
+    case 0:
+      return lambda x: x + 1
+    case _:
+      return compose(build(n-1), build(n-1))
+
+def each(list, x):
+  match list:
+    case List/Nil:
+      return 0
+    case List/Cons:
+      f = list.head
+      return f(x) + each(list.tail, x)
+
+def times(n, list):
+  switch n:
+    case 0:
+      return 0
+    case _:
+      return each(list, n) ^ times(n-1, list)
+
+def by(n):
+  return lambda x: x * n
+
+def main():
+  f = build(3)
+  return (f(1) * f(2), times(3, [build(1), build(2), by(3)]))
+";
+    for name in ["each.look1", "compose.look3"] {
+        let text = functions(program, &[name]);
+        assert!(!text.contains("term.share") && !text.contains("cell.open"), "{text}");
+        assert!(text.contains("@apply.1.look("), "{text}");
+    }
+    assert!(functions(program, &["compose"]).contains("@apply.1("));
+}
