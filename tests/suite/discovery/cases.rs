@@ -155,7 +155,7 @@ def g(n: u24) -> u24:
   h = pick(n)
   return h(n) + h(n+1)
 ",
-        together: &[("g", "apply.1 & apply.1")],
+        together: &[("g", "apply.1 & apply.1.look")],
     },
     Case {
         name: "ctor_fields",
@@ -435,7 +435,7 @@ def g(n: u24) -> List(u24):
 def main() -> List(u24):
   return g(5)
 ",
-        together: &[("map", "map & g.lambda0")],
+        together: &[("map", "map & g.lambda0.look")],
     },
     Case {
         name: "map_of_a_short_closure",

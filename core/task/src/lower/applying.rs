@@ -302,8 +302,8 @@ impl TermWriter<'_, '_> {
         self.by_shape(f, goal, |w, shape, goal| {
             let what = shape.map(|shape| (shape, w.all.flow.shapes()[shape].what));
             if let Some((shape, What::Closure(lambda))) = what
-                && let Some(captured) = w.look_at_captures(shape, lambda, f)
                 && w.all.lambda_parts(lambda).0.len() == args.len()
+                && let Some(captured) = w.look_at_captures(shape, lambda, f)
             {
                 let own = args.iter().map(|id| Held { id: *id, repr: Repr::Term });
                 let values = w.given_to(Unit::LentLambda(lambda), own, captured);
