@@ -3,6 +3,7 @@
 //! A call of such a function can end a segment, so a loop with one inside goes from segment to segment in each iteration, and lanes that run together drift
 //! apart in it. Without the call it is one piece of code, behind which they meet again.
 
+use super::points::leaves_code;
 use girih_base::diag::Diagnostic;
 use girih_ir::{Function, FunctionId, Module, Op};
 use girih_lower::calls::inline;
@@ -20,11 +21,7 @@ fn is_leaf(function: &Function, framed: &HashSet<FunctionId>) -> bool {
     let (mut size, mut stays) = (0, true);
     function.walk(function.body, &mut |_, inst| {
         size += 1;
-        stays &= match inst.op {
-            Op::Fork | Op::Join | Op::Tail | Op::GlobalGet | Op::TrapIf | Op::Loop => false,
-            Op::Call => inst.callee().is_some_and(|callee| !framed.contains(&callee)),
-            _stays => true,
-        };
+        stays &= inst.op == Op::Return || !leaves_code(inst, framed);
     });
     stays && size <= SMALL
 }

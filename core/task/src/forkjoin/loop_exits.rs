@@ -7,6 +7,7 @@
 //! Invariant: a function does what it did. A loop changes only if all that may leave it can be moved: then its iterations stay in it.
 
 use super::pointers;
+use super::points::leaves_code;
 use girih_base::hash::FastMap;
 use girih_ir::attrs::Attr;
 use girih_ir::heap::IMMEDIATE;
@@ -54,13 +55,10 @@ struct Moved {
 fn find(function: &Function, region: RegionId, framed: &HashSet<FunctionId>, ends: &mut Vec<End>) -> bool {
     for (at, id) in function.regions[region].insts.iter().enumerate() {
         let inst = &function.insts[*id];
-        let leaves = match inst.op {
-            Op::Call => inst.callee().is_some_and(|callee| framed.contains(&callee)),
-            Op::Fork | Op::Join | Op::GlobalGet | Op::Return | Op::Tail | Op::TrapIf | Op::Loop => true,
-            Op::While => return false,
-            _stays => false,
-        };
-        if leaves {
+        if inst.op == Op::While {
+            return false;
+        }
+        if leaves_code(inst, framed) {
             ends.push(End { region, at });
             return can_move(function, &function.regions[region].insts[at..]);
         }

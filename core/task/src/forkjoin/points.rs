@@ -33,6 +33,15 @@ pub(super) struct Points<'f> {
     live: Liveness,
 }
 
+/// Whether an instruction, apart from what stands inside of it, leaves the code of its function for good or for a while; calls of these functions do.
+pub(super) fn leaves_code(inst: &Inst, framed: &HashSet<FunctionId>) -> bool {
+    match inst.op {
+        Op::Call => inst.callee().is_some_and(|callee| framed.contains(&callee)),
+        Op::Fork | Op::Join | Op::GlobalGet | Op::Return | Op::Tail | Op::TrapIf | Op::Loop => true,
+        _stays => false,
+    }
+}
+
 impl<'f> Points<'f> {
     pub fn of(function: &'f Function, framed: &'f HashSet<FunctionId>) -> Points<'f> {
         let (places, owners, live) = (HashMap::new(), HashMap::new(), Liveness::of(function));
@@ -73,12 +82,8 @@ impl<'f> Points<'f> {
 
     /// Whether an instruction may leave the code that it stands in.
     pub fn leaves(&self, inst: &Inst) -> bool {
-        match inst.op {
-            Op::Call => inst.callee().is_some_and(|callee| self.framed.contains(&callee)),
-            Op::Fork | Op::Join | Op::GlobalGet | Op::Return | Op::Tail | Op::TrapIf | Op::Loop => true,
-            Op::Yield | Op::Break | Op::Continue | Op::While => true,
-            _stays => inst.regions.iter().any(|region| self.region_leaves(*region)),
-        }
+        let ends = matches!(inst.op, Op::Yield | Op::Break | Op::Continue | Op::While);
+        ends || leaves_code(inst, self.framed) || inst.regions.iter().any(|region| self.region_leaves(*region))
     }
     /// Whether something in a region, its last `yield` apart, may leave it.
     fn region_leaves(&self, region: RegionId) -> bool {
