@@ -22,6 +22,7 @@ pub mod readback;
 pub mod reducer;
 mod refusal;
 pub mod run;
+mod unboxing;
 mod word;
 
 pub use refusal::{Failure, Refusal};

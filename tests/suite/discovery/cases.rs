@@ -100,6 +100,36 @@ def g(n: u24) -> u24:
         together: &[("g", "f & f")],
     },
     Case {
+        name: "branch_after_call_of_what_was_made",
+        program: "
+def q(xs: List(u24), k: u24) -> u24:
+  match xs:
+    case List/Nil:
+      return k
+    case List/Cons:
+      return q(xs.tail, k * 3 + xs.head)
+def g(n: u24) -> u24:
+  a = q([n, 2 * n], n)
+  if n > 5:
+    return a
+  else:
+    return a + f(n+1)
+",
+        together: &[("g", "f & q")],
+    },
+    Case {
+        name: "branch_after_chain",
+        program: "
+def g(n: u24) -> u24:
+  a = f(f(n))
+  if n > 5:
+    return a
+  else:
+    return a + f(n+1)
+",
+        together: &[("g", "f & g.part0")],
+    },
+    Case {
         name: "branch_after_let",
         program: "
 def g(n: u24) -> u24:
@@ -500,6 +530,26 @@ def g(n: u24) -> u24:
   return small(f(n), 1) + small(f(n+1), 2)
 ",
         together: &[("g", "f & f")],
+    },
+    Case {
+        name: "object_taken_apart_between",
+        program: "
+object Pair { left: u24, right: List(u24) }
+def pick(pairs: List(Pair)) -> Pair:
+  match pairs:
+    case List/Nil:
+      return Pair { left: 1, right: [] }
+    case List/Cons:
+      return pairs.head
+def h(n: u24, pair: Pair) -> u24:
+  a = f(n)
+  open Pair: pair
+  b = f(pair.left)
+  return small(a, b)
+def g(n: u24) -> u24:
+  return h(n, pick([Pair { left: 2, right: [] }]))
+",
+        together: &[("h", "f & f")],
     },
     Case {
         name: "op",

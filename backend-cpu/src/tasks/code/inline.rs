@@ -33,6 +33,8 @@ const DEPTH: usize = 8;
 pub(super) struct Inlining {
     /// Instructions of each function.
     sizes: IndexVec<FunctionId, usize>,
+    /// The same with those of the tiny functions that it calls, which are written into it: rounding a number of 24 bits is one.
+    written: IndexVec<FunctionId, usize>,
     /// Functions that reach each other have the same number.
     groups: IndexVec<FunctionId, usize>,
     /// Whether a function reaches itself.
@@ -74,7 +76,10 @@ impl Inlining {
         let forks = forks(module);
         let entrances = module.functions.iter().map(entrance).collect();
         let (groups, recursive) = (cycles::groups(&edges), cycles::on_cycle(&edges));
-        Inlining { sizes, groups, recursive, levels, entrances, countdowns, forks }
+        let tiny = |id: &FunctionId| if sizes[*id] <= TINY && !recursive[*id] { sizes[*id] } else { 0 };
+        let with_tiny = |(id, function)| sizes[id] + called_itself(function).iter().map(tiny).sum::<usize>();
+        let written = module.functions.iter_enumerated().map(with_tiny).collect();
+        Inlining { sizes, written, groups, recursive, levels, entrances, countdowns, forks }
     }
 
     /// Whether a function forks something, or calls what does. What a global's computation forks does not count: that is done but once.
@@ -97,18 +102,18 @@ impl Inlining {
     pub fn room(&self, id: FunctionId) -> usize {
         WEIGHT.max(3 * self.sizes[id])
     }
-    /// Instructions of a function.
+    /// Instructions of a function, with those of the tiny ones that it calls.
     pub fn size(&self, id: FunctionId) -> usize {
-        self.sizes[id]
+        self.written[id]
     }
 
     /// Whether a call becomes the callee's code where these functions are being written, the outermost first.
     pub fn is_worthwhile(&self, stack: &[FunctionId], callee: FunctionId, room: usize) -> bool {
-        let size = self.sizes[callee];
         let Some(outermost) = stack.first() else { return false };
-        if size <= TINY && !self.recursive[callee] {
+        if self.sizes[callee] <= TINY && !self.recursive[callee] {
             return stack.len() <= DEPTH;
         }
+        let size = self.written[callee];
         if size > room || stack.len() > DEPTH || !self.recursive[*outermost] {
             return false;
         }

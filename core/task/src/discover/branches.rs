@@ -3,7 +3,7 @@
 //! Invariant: a call that is moved is computed in exactly those runs in which it was before, but for arms that do not need it.
 
 use super::Part;
-use super::items::{Item, Kind, arms, arms_mut, bound, bound_inside, mention, scrutinee};
+use super::items::{Item, Kind, Pattern, arms, arms_mut, bound, bound_inside, mention, scrutinee};
 use super::take;
 use girih_term::{Bind, LocalId, Target, Term, TermKind};
 use std::collections::{HashMap, HashSet};
@@ -32,7 +32,7 @@ impl Part<'_> {
         let Item { target, mut value, .. } = items.remove(i);
         arms_mut(&mut value).into_iter().for_each(|arm| replace(arm, &call.value, local));
         items.insert(i, Item::new(target, value, self.arities));
-        items.insert(i, Item { target: Some(Target::Var(local)), ..call });
+        items.insert(i, Item { target: Some(Pattern::Target(Target::Var(local))), ..call });
     }
 
     /// The calls that all arms of a choice make for certain, and that use nothing of an arm.
@@ -96,8 +96,11 @@ impl Part<'_> {
         let Some(inspected) = scrutinee(&end.value) else { return false };
         let dependents = dependents(items, i);
         let follow: Vec<LocalId> = dependents.iter().flat_map(|at| items[*at].binds()).collect();
-        let is_alone = before.iter().enumerate().all(|(at, item)| !item.is_lasting() || dependents.contains(&at));
-        let can_move = |item: &Item| item.kind == Kind::Short && !has_lambda(&item.value);
+        let behind = before.iter().enumerate().skip(i);
+        let is_alone = !has_partner(&items[..i], &items[i])
+            && behind.into_iter().all(|(at, item)| !item.is_lasting() || dependents.contains(&at));
+        let is_plain = |item: &Item| matches!(item.target, Some(Pattern::Target(_)));
+        let can_move = |item: &Item| item.kind == Kind::Short && is_plain(item) && !has_lambda(&item.value);
         let is_movable = dependents.iter().all(|at| *at == i || can_move(&items[*at]));
         let mut mentions = HashSet::new();
         mention(inspected, &mut mentions);
@@ -131,8 +134,9 @@ impl Part<'_> {
         let moved: Vec<usize> = dependents(items, i);
         let mut binds = vec![];
         for at in moved.into_iter().rev() {
-            let Item { target, value, .. } = items.remove(at);
-            binds.insert(0, Bind { target: target.unwrap_or(Target::Tuple(vec![])), value });
+            if let Item { target: Some(Pattern::Target(target)), value, .. } = items.remove(at) {
+                binds.insert(0, Bind { target, value });
+            }
         }
         let Some(end) = items.pop() else { return };
         let Item { target, mut value, .. } = end;
@@ -214,13 +218,15 @@ fn wanted<'b>(binds: &'b [Bind], body: &Term) -> Vec<&'b Bind> {
     found
 }
 
-/// Whether the arguments of a call can be copied: variables, constants, and what is computed of these.
+/// Whether the arguments of a call can be copied: variables, constants, and what is computed or made of these.
 fn has_plain_arguments(call: &Term) -> bool {
     let mut todo = call.children();
     while let Some(term) = todo.pop() {
         match &term.kind {
             TermKind::Local(_) | TermKind::Global(_) | TermKind::Num(_) | TermKind::Era => {}
-            TermKind::Op(..) | TermKind::Prim(..) => todo.extend(term.children()),
+            TermKind::Op(..) | TermKind::Prim(..) | TermKind::Ctor(..) | TermKind::Tuple(_) | TermKind::List(_) => {
+                todo.extend(term.children());
+            }
             _other => return false,
         }
     }

@@ -1,14 +1,45 @@
 //! The bindings of a block, and what is made of them: the last item has no target.
 
 use super::Arities;
-use girih_term::{Arm, LocalId, Target, Term, TermKind};
+use girih_base::span::Span;
+use girih_term::{Arm, CtorId, LocalId, Target, Term, TermKind, TypeId};
 use std::collections::HashSet;
+
+/// What a binding of a block binds.
+#[derive(Debug)]
+pub(super) enum Pattern {
+    Target(Target),
+    /// The fields of a constructor that is the only one there can be: a choice with one arm, which is none.
+    Fields(Fields),
+}
+
+/// The arm of a choice that has no other, but for its body.
+#[derive(Debug)]
+pub(super) struct Fields {
+    pub ty: TypeId,
+    pub ctor: CtorId,
+    pub whole: Option<LocalId>,
+    pub locals: Vec<LocalId>,
+    pub span: Span,
+}
+
+/// A binding of a block.
+pub(super) struct Binding {
+    pub pattern: Pattern,
+    pub value: Term,
+}
+
+impl Binding {
+    pub fn new(target: Target, value: Term) -> Binding {
+        Binding { pattern: Pattern::Target(target), value }
+    }
+}
 
 /// A binding, or what a block gives.
 #[derive(Debug)]
 pub(super) struct Item {
     /// What it binds; none for what the block gives.
-    pub target: Option<Target>,
+    pub target: Option<Pattern>,
     pub value: Term,
     /// The variables that it uses, and those that are bound inside of it.
     pub mentions: HashSet<LocalId>,
@@ -27,7 +58,7 @@ pub(super) enum Kind {
 }
 
 impl Item {
-    pub fn new(target: Option<Target>, value: Term, arities: Arities<'_>) -> Item {
+    pub fn new(target: Option<Pattern>, value: Term, arities: Arities<'_>) -> Item {
         let kind = match () {
             () if arities.is_call(&value) => Kind::Call,
             () if arities.reaches(&value) => Kind::Long,
@@ -40,7 +71,11 @@ impl Item {
 
     /// The variables that it binds for the items behind it.
     pub fn binds(&self) -> Vec<LocalId> {
-        self.target.as_ref().map_or(vec![], bound)
+        match &self.target {
+            Some(Pattern::Target(target)) => bound(target),
+            Some(Pattern::Fields(fields)) => fields.locals.iter().copied().chain(fields.whole).collect(),
+            None => vec![],
+        }
     }
 
     /// Whether it uses one of these.

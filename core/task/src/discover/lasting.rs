@@ -40,13 +40,18 @@ impl Lasting {
         Lasting { definitions: reaches_cycle(&edges), variables }
     }
 
+    /// Whether calls of a definition may.
+    pub fn is_long(&self, def: DefId) -> bool {
+        self.definitions.get(def).is_some_and(|is_long| *is_long)
+    }
+
     /// Whether a term is a call that may take long.
     pub fn is_call(&self, program: &Program, term: &Term) -> bool {
         let TermKind::Apply(function, args) = &term.kind else { return false };
         match &function.kind {
             TermKind::Global(def) => {
                 let params = program.defs.get(*def).map_or(0, |def| def.params.len());
-                !args.is_empty() && args.len() == params && self.definitions.get(*def).is_some_and(|is_long| *is_long)
+                !args.is_empty() && args.len() == params && self.is_long(*def)
             }
             TermKind::Local(_) => self.variables && !args.is_empty(),
             _other => false,

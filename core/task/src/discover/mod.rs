@@ -21,12 +21,13 @@ mod naming;
 mod outline;
 mod schedule;
 
+use crate::unboxing::unbox;
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_term::code::lambdas::Scopes;
 use girih_term::simplify::simplify_total;
-use girih_term::{Bind, Body, Def, DefId, Local, LocalId, Program, Target, Term, TermKind};
-use items::Item;
+use girih_term::{Arm, Bind, Body, Def, DefId, Local, LocalId, Match, Program, Target, Term, TermKind};
+use items::{Binding, Fields, Item, Pattern};
 use lasting::Lasting;
 use std::collections::{HashMap, HashSet};
 
@@ -57,6 +58,7 @@ pub fn discover(program: &Program, roots: &[DefId]) -> Discovered {
     let mut program = program.clone();
     let before = lambdas(&program);
     let lasting = Lasting::of(&program, roots);
+    unbox(&mut program, roots, &|def| lasting.is_long(def));
     let mut made = vec![];
     for id in program.defs.ids().collect::<Vec<_>>() {
         let def = &mut program.defs[id];
@@ -210,26 +212,36 @@ impl Part<'_> {
     }
 }
 
-/// Bindings and what is made of them; those of `let` inside of `let` are one list.
-fn flattened(term: Term) -> (Vec<Bind>, Term) {
+/// Bindings and what is made of them; those of `let` inside of `let` are one list, and so are the fields that a choice with one arm binds.
+fn flattened(term: Term) -> (Vec<Binding>, Term) {
     let (mut binds, mut body) = (vec![], term);
+    let bind = |binds: &mut Vec<Binding>, pattern: Pattern, value: Term| {
+        let (inner, value) = flattened(value);
+        binds.extend(inner);
+        binds.push(Binding { pattern, value });
+    };
     loop {
+        let span = body.span;
         match body.kind {
             TermKind::Let(more, next) => {
-                for Bind { target, value } in more {
-                    let (inner, value) = flattened(value);
-                    binds.extend(inner);
-                    binds.push(Bind { target, value });
-                }
+                more.into_iter().for_each(|Bind { target, value }| bind(&mut binds, Pattern::Target(target), value));
                 body = *next;
+            }
+            TermKind::Match(mut choice) if choice.arms.len() == 1 && choice.default.is_none() => {
+                let Some(Arm { ctor, whole, fields, body: next }) = choice.arms.pop() else {
+                    unreachable!("it was looked at")
+                };
+                let fields = Fields { ty: choice.ty, ctor, whole, locals: fields, span };
+                bind(&mut binds, Pattern::Fields(fields), choice.scrutinee);
+                body = next;
             }
             // A lambda that is applied where it stands binds its parameters as `let` does.
             TermKind::Apply(function, args) if is_let(&function, args.len()) => {
                 let TermKind::Lambda(params, next) = function.kind else { unreachable!("it was looked at") };
-                binds.extend(params.into_iter().zip(args).map(|(p, value)| Bind { target: Target::Var(p), value }));
+                binds.extend(params.into_iter().zip(args).map(|(p, value)| Binding::new(Target::Var(p), value)));
                 body = *next;
             }
-            kind => return (binds, Term { kind, span: body.span }),
+            kind => return (binds, Term { kind, span }),
         }
     }
 }
@@ -242,10 +254,26 @@ fn is_let(function: &Term, args: usize) -> bool {
 /// The block that items are, the last of which has no target.
 fn of_items(mut items: Vec<Item>, span: Span) -> Term {
     let body = items.pop().map_or(Term::new(TermKind::Era, span), |item| item.value);
-    let bind = |Item { target, value, .. }| Some(Bind { target: target?, value });
+    let bind = |Item { target, value, .. }| Some(Binding { pattern: target?, value });
     whole(items.into_iter().filter_map(bind).collect(), body, span)
 }
 
-fn whole(binds: Vec<Bind>, body: Term, span: Span) -> Term {
-    if binds.is_empty() { body } else { Term::new(TermKind::Let(binds, Box::new(body)), span) }
+fn whole(binds: Vec<Binding>, body: Term, span: Span) -> Term {
+    let mut body = body;
+    let mut group = vec![];
+    let close = |group: &mut Vec<Bind>, body: Term| {
+        let binds: Vec<Bind> = std::mem::take(group).into_iter().rev().collect();
+        if binds.is_empty() { body } else { Term::new(TermKind::Let(binds, Box::new(body)), span) }
+    };
+    for Binding { pattern, value } in binds.into_iter().rev() {
+        match pattern {
+            Pattern::Target(target) => group.push(Bind { target, value }),
+            Pattern::Fields(Fields { ty, ctor, whole, locals, span }) => {
+                let arms = vec![Arm { ctor, whole, fields: locals, body: close(&mut group, body) }];
+                let choice = Match { scrutinee: value, ty, arms, default: None };
+                body = Term::new(TermKind::Match(Box::new(choice)), span);
+            }
+        }
+    }
+    close(&mut group, body)
 }

@@ -2,23 +2,29 @@
 //!
 //! Invariant: only what runs for certain is named: not what stands in an arm or in a lambda.
 
-use super::items::Item;
+use super::items::{Binding, Item, Pattern};
 use super::{Part, flattened, is_let, take};
 use girih_term::groups::leaves;
-use girih_term::{Bind, Target, Term, TermKind};
+use girih_term::{Target, Term, TermKind};
 
 impl Part<'_> {
     /// The items of a block.
-    pub(super) fn named(&mut self, binds: Vec<Bind>, body: Term) -> Vec<Item> {
+    pub(super) fn named(&mut self, binds: Vec<Binding>, body: Term) -> Vec<Item> {
         let mut items = vec![];
-        for Bind { target, mut value } in binds {
-            self.name_inside(&mut value, &mut items);
-            items.push(Item::new(Some(target), value, self.arities));
-        }
+        binds.into_iter().for_each(|bind| self.binding(bind, &mut items));
         let mut body = body;
         self.name_inside(&mut body, &mut items);
         items.push(Item::new(None, body, self.arities));
         items
+    }
+
+    /// The items of a binding. Only what a variable is bound to is forked, so what has fields is named.
+    fn binding(&mut self, Binding { pattern, mut value }: Binding, items: &mut Vec<Item>) {
+        match pattern {
+            Pattern::Target(_) => self.name_inside(&mut value, items),
+            Pattern::Fields(_) => self.name(&mut value, items),
+        }
+        items.push(Item::new(Some(pattern), value, self.arities));
     }
 
     /// Names what may take long inside of a term, but not the term itself.
@@ -35,15 +41,13 @@ impl Part<'_> {
         }
         let is_let = match &term.kind {
             TermKind::Let(..) => true,
+            TermKind::Match(choice) => choice.arms.len() == 1 && choice.default.is_none(),
             TermKind::Apply(function, args) => is_let(function, args.len()),
             _other => false,
         };
         if is_let {
             let (binds, body) = flattened(take(term));
-            for Bind { target, mut value } in binds {
-                self.name_inside(&mut value, items);
-                items.push(Item::new(Some(target), value, self.arities));
-            }
+            binds.into_iter().for_each(|bind| self.binding(bind, items));
             *term = body;
             return self.name(term, items);
         }
@@ -52,7 +56,7 @@ impl Part<'_> {
         if self.arities.is_call(term) || is_choice {
             let local = self.local(term.span);
             let named = std::mem::replace(term, Term::new(TermKind::Local(local), term.span));
-            items.push(Item::new(Some(Target::Var(local)), named, self.arities));
+            items.push(Item::new(Some(Pattern::Target(Target::Var(local))), named, self.arities));
         }
     }
 }

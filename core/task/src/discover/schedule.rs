@@ -7,7 +7,7 @@
 //! Invariant: an item stands behind all whose variables it uses.
 
 use super::Part;
-use super::items::{Item, Kind};
+use super::items::{Item, Kind, Pattern};
 use crate::bits::Bits;
 use girih_base::span::Span;
 use girih_term::{LocalId, Target, Term, TermKind};
@@ -86,7 +86,7 @@ impl Part<'_> {
         let result = Item::new(None, result, self.arities);
         let items = self.scheduled(items.into_iter().chain([result]).collect());
         let value = super::of_items(items, span);
-        Item { kind: Kind::Long, ..Item::new(Some(target), value, self.arities) }
+        Item { kind: Kind::Long, ..Item::new(Some(Pattern::Target(target)), value, self.arities) }
     }
 }
 

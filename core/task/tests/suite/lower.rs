@@ -20,7 +20,7 @@ impl Loader for Text {
 }
 
 /// The text of some functions of a program.
-fn functions(program: &'static str, names: &[&str]) -> String {
+pub(super) fn functions(program: &'static str, names: &[&str]) -> String {
     let build = || {
         let compilation = compile(&Text(program), &Options { check_types: false, ..Options::default() });
         let program = compilation.program.as_ref().unwrap_or_else(|| panic!("{:?}", compilation.diagnostics));

@@ -8,3 +8,4 @@ mod forkjoin;
 mod heap;
 mod lower;
 mod math;
+mod unboxing;
