@@ -8,8 +8,8 @@
 /// How many cells a thread has notes of: a power of two.
 const ENTRIES: usize = 64;
 
-/// A cell with more owners than this is noted. Others are seldom touched by several threads at once.
-pub(super) const FEW: u32 = 4;
+/// A cell with more owners than this is noted. One that has two is often only one's soon, and a note would hide that from the other.
+pub(super) const FEW: u32 = 2;
 
 /// What is subtracted from the count of a cell later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

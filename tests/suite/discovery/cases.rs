@@ -582,6 +582,28 @@ def g(n: u24) -> u24:
         together: &[("g", "f & f")],
     },
     Case {
+        name: "search_behind_a_test",
+        program: "
+def ok(n: u24) -> u24:
+  switch n:
+    case 0:
+      return 1
+    case _:
+      return ok(n-1) * 3 % 7
+def g(n: u24) -> u24:
+  switch n:
+    case 0:
+      return 1
+    case _:
+      others = g(n-1)
+      if ok(n-1) > 3:
+        return small(f(n), others)
+      else:
+        return others
+",
+        together: &[("g", "g.part0 & g")],
+    },
+    Case {
         name: "tail_arg",
         program: "
 def lp(n: u24, a: u24, b: u24) -> u24:

@@ -187,7 +187,7 @@ fn has_partner(before: &[Item], call: &Item) -> bool {
 }
 
 /// Whether a lambda stands in a term: such are not copied.
-fn has_lambda(term: &Term) -> bool {
+pub(super) fn has_lambda(term: &Term) -> bool {
     matches!(term.kind, TermKind::Lambda(..)) || term.children().into_iter().any(has_lambda)
 }
 
@@ -246,7 +246,7 @@ fn is_same(a: &Term, b: &Term) -> bool {
 }
 
 /// Replaces a call by a variable, wherever it is made.
-fn replace(term: &mut Term, call: &Term, local: LocalId) {
+pub(super) fn replace(term: &mut Term, call: &Term, local: LocalId) {
     if is_same(term, call) {
         term.kind = TermKind::Local(local);
         return;
@@ -257,7 +257,7 @@ fn replace(term: &mut Term, call: &Term, local: LocalId) {
 }
 
 /// Gives variables other names, where they are bound and where they are used.
-fn rename(term: &mut Term, renamed: &HashMap<LocalId, LocalId>) {
+pub(super) fn rename(term: &mut Term, renamed: &HashMap<LocalId, LocalId>) {
     if let TermKind::Local(local) = &mut term.kind
         && let Some(new) = renamed.get(local)
     {

@@ -6,6 +6,7 @@
 //! | [`naming`] | gives names to the lasting calls inside of a term: A-normal form, as far as it matters (Flanagan, Sabry, Duba, Felleisen 1993) |
 //! | [`items`] | the bindings of a block: what each needs, and whether it may take long |
 //! | [`branches`] | moves a call into the arms of a choice that has others to run beside it, and out of arms that all make it |
+//! | [`split`] | makes the calls in the arms of a choice that do not wait for what stands before it in a choice of their own |
 //! | [`schedule`] | puts those that do not wait for each other side by side, and what needs their results behind them |
 //! | [`outline`] | makes a definition of a part that is no call, so that it can be forked |
 //!
@@ -20,6 +21,7 @@ mod lasting;
 mod naming;
 mod outline;
 mod schedule;
+mod split;
 
 use crate::unboxing::unbox;
 use girih_base::idx::IndexVec;
@@ -178,6 +180,7 @@ impl Part<'_> {
         let mut items = self.named(binds, body);
         self.hoist(&mut items);
         self.sink(&mut items);
+        self.split(&mut items);
         items.iter_mut().for_each(|item| self.inside(&mut item.value));
         of_items(self.scheduled(items), span)
     }

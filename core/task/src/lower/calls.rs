@@ -19,6 +19,24 @@ pub(super) struct Passed {
     pub(super) kept: Vec<ValueId>,
 }
 
+/// The terms that are computed together with a call, itself among them; none if nothing is.
+#[derive(Clone, Copy)]
+pub(super) struct Beside<'a>(pub(super) &'a [&'a Term]);
+
+impl Beside<'_> {
+    /// Whether a variable is used elsewhere than in these parts of the call. If not, and it lives on, it lives until all have ended.
+    fn use_it(self, local: LocalId, here: &[Term]) -> bool {
+        let count = |terms: &mut dyn Iterator<Item = &Term>| terms.map(|term| uses_of(term, local)).sum::<usize>();
+        count(&mut self.0.iter().copied()) > count(&mut here.iter())
+    }
+}
+
+/// How often a term uses a variable.
+fn uses_of(term: &Term, local: LocalId) -> usize {
+    let here = usize::from(matches!(term.kind, TermKind::Local(other) if other == local));
+    here + term.children().into_iter().map(|child| uses_of(child, local)).sum::<usize>()
+}
+
 impl<'p> TermWriter<'_, 'p> {
     /// A definition as a value.
     pub(super) fn definition(&mut self, def: DefId) -> Held {
@@ -45,8 +63,8 @@ impl<'p> TermWriter<'_, 'p> {
     }
 
     /// Arguments of a definition as it takes them. A variable that lives on, or is borrowed itself, is lent to a parameter that the definition
-    /// only reads. Other calls can run at the same time as one that is forked, and use the variable up: then an ownership is kept back.
-    pub(super) fn arguments(&mut self, callee: Instance, args: &'p [Term], goal: Goal, forked: bool) -> Passed {
+    /// only reads. What runs `beside` the call may use the variable up: then an ownership is kept back.
+    pub(super) fn arguments(&mut self, callee: Instance, args: &'p [Term], goal: Goal, beside: Beside<'_>) -> Passed {
         let reprs = self.all.param_reprs(Unit::Definition(callee));
         let (mut kept, mut which) = (vec![], 0);
         let mut lent: Vec<Option<(LocalId, Option<ValueId>)>> = vec![None; args.len()];
@@ -61,7 +79,9 @@ impl<'p> TermWriter<'_, 'p> {
             if self.is_lent(local) {
                 lent[i] = Some((local, None));
             } else if !self.liveness.is_last(arg) && goal != Goal::Result {
-                let mine = (forked || args[i + 1..].iter().any(|arg| super::forks::uses(arg, &[local]))).then(|| {
+                let is_used_up =
+                    beside.use_it(local, args) || args[i + 1..].iter().any(|arg| super::forks::uses(arg, &[local]));
+                let mine = is_used_up.then(|| {
                     let (rest, mine) = self.b.share(self.borrow(local).id);
                     self.rebind(local, Held { id: rest, repr: Repr::Term });
                     kept.push(mine);
@@ -94,14 +114,14 @@ impl<'p> TermWriter<'_, 'p> {
         function: &'p Term,
         args: &'p [Term],
         goal: Goal,
-        forked: bool,
+        beside: Beside<'_>,
     ) -> Passed {
         let set = self.set_of(function);
         if let TermKind::Local(local) = function.kind
             && self.all.lends
             && set.thunks.is_empty()
             && self.borrow(local).repr == Repr::Term
-            && let Some(lent) = self.lent_function(function, local, args, goal, forked)
+            && let Some(lent) = self.lent_function(function, local, args, goal, beside)
         {
             let values = self.values(&args.iter().collect::<Vec<_>>());
             let word = lent.unwrap_or_else(|| self.borrow(local).id);
@@ -119,7 +139,7 @@ impl<'p> TermWriter<'_, 'p> {
         local: LocalId,
         args: &[Term],
         goal: Goal,
-        forked: bool,
+        beside: Beside<'_>,
     ) -> Option<Option<ValueId>> {
         if self.is_lent(local) {
             return Some(None);
@@ -127,7 +147,8 @@ impl<'p> TermWriter<'_, 'p> {
         if self.liveness.is_last(function) || goal == Goal::Result {
             return None;
         }
-        let is_used_up = forked || args.iter().any(|arg| super::forks::uses(arg, &[local]));
+        let is_in_arguments = args.iter().any(|arg| super::forks::uses(arg, &[local]));
+        let is_used_up = is_in_arguments || beside.use_it(local, std::slice::from_ref(function));
         Some(is_used_up.then(|| self.variable(local, false).id))
     }
 
@@ -237,7 +258,7 @@ impl<'p> TermWriter<'_, 'p> {
         let unit = Unit::Definition(callee);
         let arity = self.all.program.defs[def].params.len();
         if args.len() == arity {
-            let passed = self.arguments(callee, args, goal, false);
+            let passed = self.arguments(callee, args, goal, Beside(&[]));
             return self.call_with(&passed, term.span, goal);
         }
         let mut values = self.values(&args.iter().collect::<Vec<_>>());
@@ -254,7 +275,7 @@ impl<'p> TermWriter<'_, 'p> {
     }
 
     fn apply_value(&mut self, term: &'p Term, function: &'p Term, args: &'p [Term], goal: Goal) -> Option<Vec<Held>> {
-        let passed = self.function_and_arguments(function, args, goal, false);
+        let passed = self.function_and_arguments(function, args, goal, Beside(&[]));
         self.call_with(&passed, term.span, goal)
     }
 

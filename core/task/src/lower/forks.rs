@@ -8,7 +8,7 @@
 
 use super::super::flow::{Callee, Site};
 use super::Unit;
-use super::calls::Passed;
+use super::calls::{Beside, Passed};
 use super::operands::Operator;
 use super::represent::Held;
 use super::writer::{Goal, TermWriter};
@@ -21,6 +21,8 @@ use girih_term::{Bind, LocalId, Target, Term, TermKind};
 struct Calls<'p> {
     /// All of them, in the order of the program.
     terms: Vec<&'p Term>,
+    /// All that is computed meanwhile; the calls stand in it.
+    group: Vec<&'p Term>,
     /// How many of the first are forked at once.
     early: usize,
     /// Those whose arguments are there.
@@ -66,7 +68,7 @@ impl<'p> TermWriter<'_, 'p> {
         if found.len() < 2 {
             return terms.iter().map(|term| self.value(term)).collect();
         }
-        let mut calls = self.calls(found, 0);
+        let mut calls = self.calls(found, 0, terms.to_vec());
         let parts: Vec<Part<'p>> = terms.iter().map(|term| self.begin(term, &mut calls, &[])).collect();
         parts.into_iter().map(|part| self.complete(part, &calls.given)).collect()
     }
@@ -98,10 +100,10 @@ impl<'p> TermWriter<'_, 'p> {
     }
 
     /// Calls of which so many of the first, or more, are forked at once.
-    fn calls(&self, terms: Vec<&'p Term>, early: usize) -> Calls<'p> {
+    fn calls(&self, terms: Vec<&'p Term>, early: usize, group: Vec<&'p Term>) -> Calls<'p> {
         let takes_long = |call: &&Term| call.children().into_iter().any(|child| self.reaches_call(child));
         let early = terms.iter().rposition(takes_long).unwrap_or(0).max(early);
-        Calls { terms, early, ready: vec![], given: vec![] }
+        Calls { terms, group, early, ready: vec![], given: vec![] }
     }
     /// Whether a call that may take long stands anywhere in a term.
     fn reaches_call(&self, term: &Term) -> bool {
@@ -113,9 +115,11 @@ impl<'p> TermWriter<'_, 'p> {
         let TermKind::Apply(function, args) = &term.kind else { unreachable!("only calls are worth a fork") };
         let position = calls.ready.len();
         let is_last = position + 1 == calls.terms.len();
+        // The last one is made when the arguments of all are there.
+        let beside = Beside(if is_last { &[] } else { &calls.group });
         let passed = match self.called_unit(term) {
-            Some(Unit::Definition(instance)) => self.arguments(instance, args, Goal::Value, !is_last),
-            _variable => self.function_and_arguments(function, args, Goal::Value, !is_last),
+            Some(Unit::Definition(instance)) => self.arguments(instance, args, Goal::Value, beside),
+            _variable => self.function_and_arguments(function, args, Goal::Value, beside),
         };
         let mut call = Call { term, passed, goal, token: None };
         if position < calls.early {
@@ -213,7 +217,8 @@ impl<'p> TermWriter<'_, 'p> {
                 Some(Group::WithBody) => return self.end_group(&all[next..], body, goal),
                 Some(Group::Binds(count)) => {
                     let binds = &all[next..next + count];
-                    let mut calls = self.calls(self.calls_of(binds), self.early(binds));
+                    let group = binds.iter().map(|bind| &bind.value).collect();
+                    let mut calls = self.calls(self.calls_of(binds), self.early(binds), group);
                     self.prepare_binds(binds, &mut calls);
                     self.bind_calls(binds, &calls.given);
                     next += count;
@@ -295,7 +300,8 @@ impl<'p> TermWriter<'_, 'p> {
         self.find_calls(body, &mut found);
         let calls = binds.iter().filter(|bind| self.is_worth_a_fork(&bind.value));
         let pending: Vec<LocalId> = calls.flat_map(|bind| bound(&bind.target)).collect();
-        let mut calls = self.calls(found, self.early(binds));
+        let group = binds.iter().map(|bind| &bind.value).chain([body]).collect();
+        let mut calls = self.calls(found, self.early(binds), group);
         self.prepare_binds(binds, &mut calls);
         let parts = waits_for(body).into_iter().map(|part| self.begin(part, &mut calls, &pending)).collect();
         self.bind_calls(binds, &calls.given);
