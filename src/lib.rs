@@ -41,6 +41,8 @@ mod loader;
 #[cfg(feature = "net")]
 pub mod nets;
 #[cfg(feature = "bend")]
+mod parallelism;
+#[cfg(feature = "bend")]
 mod program;
 #[cfg(feature = "bend")]
 pub mod render;
@@ -72,6 +74,7 @@ pub use {
     girih_bend::Options,
     girih_derive::Bend,
     loader::{FileLoader, TextLoader},
+    parallelism::{InOrder, Parallelism, Together},
     program::{Outcome, Program},
     run::{Choice, Contest, Executable, RunDevice, RunOptions, Stats, Tier, Work},
     typed::{Bend, Deep, Function, Tree},

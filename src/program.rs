@@ -6,6 +6,7 @@ use crate::kernels::Kernels;
 use crate::loader::{FileLoader, TextLoader};
 #[cfg(feature = "net")]
 use crate::nets::NetForm;
+use crate::parallelism::Parallelism;
 use crate::render::Shader;
 use crate::report::Report;
 use crate::run::{Executable, RunOptions, Stats, planned};
@@ -15,10 +16,13 @@ use girih_base::diag::{Diagnostic, Severity};
 use girih_bend::loader::Loader;
 use girih_bend::{Compilation, Options, compile, printer};
 use girih_ir::text;
+use girih_task::discover::discover;
 use girih_task::flow::Root;
 use girih_task::lower::Direct;
+use girih_term::DefId;
 use girih_term::code::Code;
 use girih_term::io::Host;
+use girih_term::reachability::reach;
 use std::path::Path;
 use std::time::Instant;
 
@@ -88,6 +92,33 @@ impl Program {
     /// The functions that the program is compiled to, as text of the IR in task form.
     pub fn ir(&self) -> Result<String, Error> {
         self.emit(|direct| Ok(text::print(&direct.module)))
+    }
+
+    /// Which calls of the program run at the same time, and which stay in order and why.
+    ///
+    /// ```
+    /// use girih::{Options, Program};
+    ///
+    /// let text = "def fib(n):\n  if n < 2:\n    return n\n  else:\n    return fib(n - 1) + fib(n - 2)\n\ndef main():\n  return fib(fib(7))\n";
+    /// let found = Program::from_text("fib.bend", text, &Options::default()).parallelism()?;
+    /// assert_eq!(found.together[0].calls, ["fib", "fib"]);
+    /// assert_eq!(found.in_order[0].on, ("fib".to_owned(), "8:14".to_owned()));
+    /// # Ok::<(), girih::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the program has errors, or only nets can run it.
+    pub fn parallelism(&self) -> Result<Parallelism, Error> {
+        let program = self.core_program()?;
+        let found = on_big_stack(|| {
+            let code = Code::new(program)?;
+            let roots: Vec<DefId> = code.program().entry.into_iter().collect();
+            let reached = reach(code.program(), &roots)?;
+            let direct = girih_task::compile(&code)?;
+            let found = discover(code.program(), &roots);
+            Ok(Parallelism::of(&found, &reached, &direct.module, &self.compilation.sources))
+        });
+        found.map_err(|diagnostics| self.error(diagnostics))
     }
 
     /// The native code that the program is compiled to, as Cranelift's text.

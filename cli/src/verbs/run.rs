@@ -211,6 +211,12 @@ impl Run {
         let mut executable = program.compile(&self.run_options(device, &interrupt)).map_err(failed)?;
         console.detail(|| format!("compiled in {:.1} ms", executable.stats().compile_seconds * 1e3));
         console.detail(|| executable.choice().to_string());
+        if console.verbose()
+            && executable.choice().tier == Some("direct")
+            && let Ok(found) = program.parallelism()
+        {
+            console.note(&found.to_string());
+        }
         let mut host = SystemHost::new().interrupted_by(interrupt.flag());
         if console.json() {
             host = host.with_stdout(console::output_objects());

@@ -160,3 +160,49 @@ fn closures_are_read_as_the_evaluator_knows_them() {
         assert_eq!(run(RunDevice::Cpu), run(RunDevice::Evaluator));
     }
 }
+
+const IN_ORDER: &str = "
+def f(n: u24) -> u24:
+  switch n:
+    case 0:
+      return 1
+    case _:
+      return f(n-1) * 3
+
+def pairs(n: u24) -> u24:
+  return f(n) + f(n + 1)
+
+def loop(n: u24, sum: u24) -> u24:
+  if n == 0:
+    return sum
+  else:
+    return loop(n - 1, sum + f(n))
+
+def early(n: u24) -> u24:
+  if f(n) > 3:
+    return f(n + 1)
+  else:
+    return 0
+
+def main():
+  return (pairs(3), loop(4, 0), early(2))
+";
+
+#[test]
+fn what_stays_in_order_is_said_with_its_place() {
+    let found = Program::from_text("case.bend", IN_ORDER, &Options::default()).parallelism().expect("it can be run");
+    let wanted = "calls that run at the same time:
+  case.bend:10:17: in `pairs`: `f`, `f`
+  case.bend:25:33: in `main`: `early`, `loop`, `pairs`
+calls that wait for others:
+  case.bend:16:12: `loop` needs the result of `f` (16:30)
+  case.bend:20:12: whether `f` is called depends on the result of `f` (19:6)";
+    assert_eq!(found.to_string(), wanted);
+}
+
+#[test]
+fn a_program_of_one_chain_says_that_nothing_runs_at_the_same_time() {
+    let text = "def sum(n, s):\n  switch n:\n    case 0:\n      return s\n    case _:\n      return sum(n-1, s + n)\n\ndef main():\n  return sum(9, 0)\n";
+    let found = Program::from_text("case.bend", text, &Options::default()).parallelism().expect("it can be run");
+    assert_eq!(found.to_string(), "no calls run at the same time");
+}

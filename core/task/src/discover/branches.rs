@@ -68,7 +68,7 @@ impl Part<'_> {
     }
 
     /// The lasting calls that a term makes for certain.
-    fn certain<'t>(&self, term: &'t Term, found: &mut Vec<&'t Term>) {
+    pub(super) fn certain<'t>(&self, term: &'t Term, found: &mut Vec<&'t Term>) {
         if self.arities.is_call(term) {
             found.push(term);
         }
@@ -121,7 +121,7 @@ impl Part<'_> {
     }
 
     /// The lasting calls of a term, in arms, too.
-    fn reached<'t>(&self, term: &'t Term, found: &mut Vec<&'t Term>) {
+    pub(super) fn reached<'t>(&self, term: &'t Term, found: &mut Vec<&'t Term>) {
         if self.arities.is_call(term) {
             found.push(term);
         }

@@ -8,6 +8,7 @@
 //! | [`branches`] | moves a call into the arms of a choice that has others to run beside it, and out of arms that all make it |
 //! | [`split`] | makes the calls in the arms of a choice that do not wait for what stands before it in a choice of their own |
 //! | [`schedule`] | puts those that do not wait for each other side by side, and what needs their results behind them |
+//! | [`waiting`] | says which calls stay in order, and why |
 //! | [`outline`] | makes a definition of a part that is no call, so that it can be forked |
 //!
 //! Terms become terms: what stands side by side is forked when it is lowered. A *block* is a list of bindings and what is made of them: the body of a definition, a lambda, or an arm.
@@ -22,6 +23,7 @@ mod naming;
 mod outline;
 mod schedule;
 mod split;
+mod waiting;
 
 use crate::unboxing::unbox;
 use girih_base::idx::IndexVec;
@@ -32,6 +34,7 @@ use girih_term::{Arm, Bind, Body, Def, DefId, Local, LocalId, Match, Program, Ta
 use items::{Binding, Fields, Item, Pattern};
 use lasting::Lasting;
 use std::collections::{HashMap, HashSet};
+pub use waiting::{Called, Waiting, Why};
 
 /// A lambda, by its definition and its position in the walk over the definition's lambdas.
 pub type Place = (DefId, usize);
@@ -46,12 +49,14 @@ pub struct Discovered {
     /// The lambdas that capture other variables than they did, or in another order. The host cannot read their closures, for the evaluator knows
     /// the lambdas as they were.
     pub recaptured: HashSet<Place>,
+    /// The calls that wait for others.
+    pub waiting: Vec<Waiting>,
 }
 
 impl Discovered {
     /// A program as it was.
     pub fn unchanged(program: &Program) -> Discovered {
-        Discovered { program: program.clone(), sources: HashMap::new(), recaptured: HashSet::new() }
+        Discovered { program: program.clone(), sources: HashMap::new(), recaptured: HashSet::new(), waiting: vec![] }
     }
 }
 
@@ -61,7 +66,7 @@ pub fn discover(program: &Program, roots: &[DefId]) -> Discovered {
     let before = lambdas(&program);
     let lasting = Lasting::of(&program, roots);
     unbox(&mut program, roots, &|def| lasting.is_long(def));
-    let mut made = vec![];
+    let (mut made, mut waiting) = (vec![], vec![]);
     for id in program.defs.ids().collect::<Vec<_>>() {
         let def = &mut program.defs[id];
         let Body::Term(body) = &mut def.body else { continue };
@@ -75,6 +80,7 @@ pub fn discover(program: &Program, roots: &[DefId]) -> Discovered {
             arities,
             locals: program.defs[id].locals.clone(),
             made: &mut made,
+            waiting: &mut waiting,
             first: program.defs.len(),
             parts: 0,
         };
@@ -96,7 +102,7 @@ pub fn discover(program: &Program, roots: &[DefId]) -> Discovered {
         }
     }
     sources.retain(|now, before| now != before);
-    Discovered { program, sources, recaptured }
+    Discovered { program, sources, recaptured, waiting }
 }
 
 /// Each lambda, by where its body is in memory, where it stays while terms are moved; and what the lambda captures.
@@ -152,6 +158,8 @@ struct Part<'p> {
     id: DefId,
     arities: Arities<'p>,
     locals: IndexVec<LocalId, Local>,
+    /// Calls that wait for others.
+    waiting: &'p mut Vec<Waiting>,
     /// Definitions that were made of parts.
     made: &'p mut Vec<Def>,
     /// The number of the first of them.
@@ -178,6 +186,7 @@ impl Part<'_> {
             return whole(binds, body, span);
         }
         let mut items = self.named(binds, body);
+        self.note_waiting(&items);
         self.hoist(&mut items);
         self.sink(&mut items);
         self.split(&mut items);

@@ -1,0 +1,146 @@
+//! Which calls of a program run at the same time, and which stay in order and why.
+
+use girih_base::span::{Sources, Span};
+use girih_ir::{Function, Module, Op};
+use girih_task::discover::{Discovered, Waiting, Why};
+use girih_term::{DefId, Origin};
+use std::collections::HashSet;
+use std::fmt;
+
+/// What was found of a program's parallelism. Displayed, it is text for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parallelism {
+    /// Calls that run at the same time.
+    pub together: Vec<Together>,
+    /// Calls that wait for others.
+    pub in_order: Vec<InOrder>,
+}
+
+/// Calls that a function makes and that run at the same time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Together {
+    /// File, line and column of one of them.
+    pub place: String,
+    /// The function that makes them.
+    pub function: String,
+    /// What is called.
+    pub calls: Vec<String>,
+}
+
+/// A call that waits for another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InOrder {
+    /// File, line and column of the call.
+    pub place: String,
+    /// What is called.
+    pub call: String,
+    /// What it waits for: what is called, and line and column.
+    pub on: (String, String),
+    /// Whether it is given what the other gives; if not, it is made in an arm of a choice that looks at that.
+    pub needs_result: bool,
+}
+
+impl Parallelism {
+    /// What was found of a program, and what became of it.
+    pub(crate) fn of(found: &Discovered, reached: &[DefId], module: &Module, sources: &Sources) -> Parallelism {
+        let program = &found.program;
+        let is_own = |def: DefId| program.defs.get(def).is_some_and(|def| def.origin != Origin::Prelude);
+        let own: HashSet<DefId> = reached.iter().copied().filter(|def| is_own(*def)).collect();
+        let in_order = found.waiting.iter().filter(|waiting| own.contains(&waiting.def));
+        let names: HashSet<String> = own.iter().map(|def| program.defs[*def].name.to_string()).collect();
+        let mut together: Vec<(Span, Together)> = vec![];
+        for function in module.functions.iter().filter(|function| names.contains(base(&function.name))) {
+            for (span, calls) in groups(module, function) {
+                let place = place(sources, span);
+                let group = Together { place, function: base(&function.name).to_owned(), calls };
+                // Copies of a function make the same calls.
+                if !together.iter().any(|(_, other)| *other == group) {
+                    together.push((span, group));
+                }
+            }
+        }
+        together.sort_by_key(|(span, _)| (span.source, span.start));
+        let together = together.into_iter().map(|(_, group)| group).collect();
+        Parallelism { together, in_order: in_order.map(|waiting| in_order_of(waiting, sources)).collect() }
+    }
+}
+
+fn in_order_of(waiting: &Waiting, sources: &Sources) -> InOrder {
+    let Waiting { call, on, why, .. } = waiting;
+    let (line, column) = sources.line_column(on.span.source, on.span.start);
+    InOrder {
+        place: place(sources, call.span),
+        call: call.name.to_string(),
+        on: (on.name.to_string(), format!("{line}:{column}")),
+        needs_result: *why == Why::Result,
+    }
+}
+
+/// The name of the definition that a function was made of.
+fn base(name: &str) -> &str {
+    let is_made = |part: &str| ["part", "look", "lambda", "given", "value"].iter().any(|word| part.starts_with(word));
+    let mut name = name;
+    while let Some((front, back)) = name.rsplit_once('.')
+        && is_made(back)
+    {
+        name = front;
+    }
+    name
+}
+
+/// The groups of calls that a function makes at the same time: those that are forked, and those that are made before the first of them is joined.
+fn groups(module: &Module, function: &Function) -> Vec<(Span, Vec<String>)> {
+    let (mut groups, mut open, mut tokens, mut span) = (vec![], vec![], 0, Span::NONE);
+    function.walk(function.body, &mut |_, inst| {
+        let name = || inst.callee().map_or(String::new(), |id| base(&module.functions[id].name).to_owned());
+        match inst.op {
+            Op::Fork => {
+                if tokens == 0 {
+                    span = inst.span;
+                }
+                tokens += 1;
+                open.push(name());
+            }
+            Op::Call if tokens > 0 => open.push(name()),
+            Op::Join => {
+                tokens -= 1;
+                if tokens == 0 {
+                    groups.push((span, std::mem::take(&mut open)));
+                }
+            }
+            _no_call => {}
+        }
+    });
+    groups
+}
+
+fn place(sources: &Sources, span: Span) -> String {
+    let (line, column) = sources.line_column(span.source, span.start);
+    let name = sources.get(span.source).map_or("", |source| &source.name);
+    format!("{name}:{line}:{column}")
+}
+
+impl fmt::Display for Parallelism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.together.is_empty() {
+            write!(f, "no calls run at the same time")?;
+        } else {
+            write!(f, "calls that run at the same time:")?;
+        }
+        for Together { place, function, calls } in &self.together {
+            let calls: Vec<String> = calls.iter().map(|call| format!("`{call}`")).collect();
+            write!(f, "\n  {place}: in `{function}`: {}", calls.join(", "))?;
+        }
+        if !self.in_order.is_empty() {
+            write!(f, "\ncalls that wait for others:")?;
+        }
+        for InOrder { place, call, on: (on, at), needs_result } in &self.in_order {
+            if *needs_result {
+                write!(f, "\n  {place}: `{call}` needs the result of `{on}` ({at})")?;
+            } else {
+                write!(f, "\n  {place}: whether `{call}` is called depends on the result of `{on}` ({at})")?;
+            }
+        }
+        Ok(())
+    }
+}
