@@ -604,6 +604,47 @@ def g(n: u24) -> u24:
         together: &[("g", "g.part0 & g")],
     },
     Case {
+        name: "search_given_in_parts_behind_a_test",
+        program: "
+def ok(n: u24) -> u24:
+  switch n:
+    case 0:
+      return 1
+    case _:
+      return ok(n-1) * 3 % 7
+def h(pair: (u24, u24)) -> List(u24):
+  (a, b) = pair
+  switch a:
+    case 0:
+      return []
+    case _:
+      return List/Cons(b, h((a-1, b + 1)))
+def both(a: List(u24), b: List(u24)) -> List(u24):
+  match a:
+    case List/Nil:
+      return b
+    case List/Cons:
+      return List/Cons(a.head, b)
+def k(n: u24) -> List(u24):
+  switch n:
+    case 0:
+      return []
+    case _:
+      others = k(n-1)
+      if ok(n-1) > 3:
+        return both(h((n, 1)), others)
+      else:
+        return others
+def g(n: u24) -> u24:
+  match xs = k(n):
+    case List/Nil:
+      return 0
+    case List/Cons:
+      return xs.head
+",
+        together: &[("k", "k.part0 & k")],
+    },
+    Case {
         name: "tail_arg",
         program: "
 def lp(n: u24, a: u24, b: u24) -> u24:

@@ -1,4 +1,4 @@
-//! Of which shape the value of a term is, where the term tells.
+//! The shape of a term's value, where the term shows it.
 
 use super::{Positions, Shape, call, made};
 use girih_term::{Body, DefId, LocalId, Program, Term, TermKind};
@@ -7,8 +7,8 @@ use std::collections::HashMap;
 /// The definitions that end by making a value of one shape, on each way.
 pub(super) type Givers = HashMap<DefId, Shape>;
 
-/// The greatest set of definitions that each make their result, or end with a call of another one. A result that is a constructor is taken apart by a choice. Discovery looks no further than a choice, so
-/// only what is soon over gives constructors.
+/// The greatest set of definitions each of which makes its result, or ends with a call of another one of the set. A constructor that a call
+/// gives is taken apart by a choice, around everything that follows; a call that may take long stays a binding, because only those are forked.
 pub(super) fn givers(program: &Program, is_long: &dyn Fn(DefId) -> bool) -> Givers {
     let mut ends: HashMap<DefId, Vec<&Term>> = HashMap::new();
     for (id, def) in program.defs.iter_enumerated() {

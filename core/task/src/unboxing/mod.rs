@@ -1,15 +1,16 @@
-//! Unboxing of arguments: a function whose argument every caller makes where it calls, and which only takes it apart, is given the parts instead. So a state that is a tuple, or a vector that is an
-//! object, is no cell on its way from one function to the next (the worker of worker/wrapper: Gill and Hutton, *The Worker/Wrapper Transformation*, JFP 2009;
-//! constructor specialisation: Peyton Jones, *Call-pattern Specialisation for Haskell Programs*, ICFP 2007).
+//! Unboxing of arguments. If every caller of a function makes an argument where it calls, and the function only takes the argument apart,
+//! the function is given the parts instead. So no cell is made for a state that is a tuple, or a vector that is an object, on its way
+//! from one function to the next (the worker of worker/wrapper: Gill and Hutton, *The Worker/Wrapper Transformation*, JFP 2009; constructor
+//! specialisation: Peyton Jones, *Call-pattern Specialisation for Haskell Programs*, ICFP 2007).
 //!
 //! | file | does |
 //! |---|---|
-//! | [`known`] | of which constructor the value of a term is, where the term tells |
-//! | [`positions`] | which parameters are replaced by their parts |
-//! | [`rewrite`] | replaces them, and what they are given; takes apart where it stands what was made there |
+//! | [`known`] | finds the shape of a term's value, where the term shows it |
+//! | [`positions`] | finds the parameters that are replaced by their parts |
+//! | [`rewrite`] | replaces these parameters and their arguments; a value that is made and taken apart in one function is no value there |
 //!
-//! Invariant: [`positions`] decides what is worth it, and [`rewrite`] is right whatever was decided, as long as each value is of the shape that its position has: an argument that is not made at
-//! the call is taken apart there, and a parameter that is needed in one piece is made again.
+//! Invariant: [`positions`] decides what is worthwhile. [`rewrite`] is correct for any decision, as long as each position only gets values of
+//! its shape: it takes an argument apart at the call if it is not made there, and it makes a parameter again if it is needed in one piece.
 
 mod known;
 mod positions;
@@ -24,7 +25,7 @@ const MOST_PARTS: usize = 8;
 /// Most parameters of a function that takes parts.
 const MOST_PARAMS: usize = 16;
 
-/// What has the parts of a value.
+/// How a value is taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Shape {
     /// A tuple of so many parts, and patterns of as many.

@@ -1,4 +1,5 @@
-//! Which parameters are replaced by their parts: the greatest set of those that each caller gives a value of one shape that it has the parts of, and that the function needs in no other way than apart.
+//! Which parameters are replaced by their parts: the greatest set of parameters for which every caller has the parts of the argument, all
+//! arguments are of one shape, and the function needs the argument only in parts.
 
 use super::known::{Givers, Scope, params};
 use super::{MOST_PARAMS, Position, Positions, Shape, call, is_only};

@@ -6,6 +6,7 @@ use super::{Position, Positions, Shape, is_only, made};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_term::simplify::simplify_total;
+use girih_term::ty::{Scheme, Type};
 use girih_term::{Arm, Bind, Body, Ctor, CtorId, DefId, Local, LocalId, Match, Program, Target, Term, TermKind};
 use std::collections::{HashMap, HashSet};
 
@@ -35,11 +36,28 @@ pub(super) fn rewrite(program: &mut Program, positions: &Positions, givers: &Giv
             log: vec![],
             renamed: HashMap::new(),
         };
+        let before = def.params.len();
         let body = at_work.definition(&mut def.params, &own, &counts, body);
+        if !own.is_empty() {
+            def.ty = of_parts(&def.ty, before, def.params.len());
+        }
         def.locals = at_work.locals;
         def.body = Body::Term(body);
         simplify_total(def);
     }
+}
+
+/// The type of a function that takes more parameters than before: nothing is said of them, and the result stays.
+fn of_parts(scheme: &Scheme, before: usize, now: usize) -> Scheme {
+    let mut result = &scheme.ty;
+    for _ in 0..before {
+        match result {
+            Type::Arrow(_, to) => result = to,
+            _unknown => return Scheme::mono(Type::Any),
+        }
+    }
+    let arrow = |to: Type, _| Type::Arrow(Box::new(Type::Any), Box::new(to));
+    Scheme { params: scheme.params.clone(), ty: (0..now).fold(result.clone(), arrow) }
 }
 
 /// Collects the variables that a term uses.
