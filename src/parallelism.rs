@@ -108,7 +108,7 @@ fn groups(module: &Module, function: &Function) -> Vec<(Span, Vec<String>)> {
                     groups.push((span, std::mem::take(&mut open)));
                 }
             }
-            _no_call => {}
+            _no_rule => {}
         }
     });
     groups
