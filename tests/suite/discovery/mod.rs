@@ -1,9 +1,11 @@
 //! Discovery: which calls run at the same time, by name, and which do not.
 
 mod cases;
+mod choices;
 
 use crate::support;
 use cases::{CASES, Case, LIBRARY, MAIN};
+use choices::CHOICES;
 use girih::{Options, Program, RunDevice, RunOptions, SystemHost, on_big_stack};
 use girih_ir::{Function, Module, Op};
 use girih_task::discover::discover;
@@ -50,7 +52,7 @@ fn together(case: &Case) -> BTreeMap<String, String> {
 #[test]
 fn calls_that_wait_for_nothing_of_each_other_run_together() {
     let mut wrong = vec![];
-    for case in CASES {
+    for case in CASES.iter().chain(CHOICES) {
         let found = together(case);
         let wanted = case.together.iter().map(|(name, groups)| (name.to_string(), groups.to_string()));
         if found != wanted.collect() {

@@ -99,7 +99,7 @@ pub(super) fn bound(target: &Target) -> Vec<LocalId> {
 }
 
 /// Collects the variables that a term uses.
-pub(super) fn mention(term: &Term, found: &mut HashSet<LocalId>) {
+pub(crate) fn mention(term: &Term, found: &mut HashSet<LocalId>) {
     let mut todo = vec![term];
     while let Some(term) = todo.pop() {
         if let TermKind::Local(local) = term.kind {

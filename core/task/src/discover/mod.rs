@@ -31,6 +31,7 @@ use girih_base::span::Span;
 use girih_term::code::lambdas::Scopes;
 use girih_term::simplify::simplify_total;
 use girih_term::{Arm, Bind, Body, Def, DefId, Local, LocalId, Match, Program, Target, Term, TermKind};
+pub(crate) use items::mention;
 use items::{Binding, Fields, Item, Pattern};
 use lasting::Lasting;
 use std::collections::{HashMap, HashSet};

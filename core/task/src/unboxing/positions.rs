@@ -3,6 +3,7 @@
 
 use super::known::{Givers, Scope, params};
 use super::{MOST_PARAMS, Position, Positions, Shape, call, is_only};
+use crate::discover::mention;
 use girih_term::groups::leaves;
 use girih_term::reachability::reach;
 use girih_term::{Bind, Body, DefId, LocalId, Program, Target, Term, TermKind};
@@ -157,7 +158,7 @@ impl<'p> Walk<'p> {
                 let outside = std::mem::take(&mut self.scope);
                 self.term(body);
                 self.scope = outside;
-                super::rewrite::mentioned(body, &mut self.whole);
+                mention(body, &mut self.whole);
             }
             TermKind::List(_)
             | TermKind::Ctor(..)

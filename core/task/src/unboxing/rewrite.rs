@@ -60,17 +60,6 @@ fn of_parts(scheme: &Scheme, before: usize, now: usize) -> Scheme {
     Scheme { params: scheme.params.clone(), ty: (0..now).fold(result.clone(), arrow) }
 }
 
-/// Collects the variables that a term uses.
-pub(super) fn mentioned(term: &Term, found: &mut HashSet<LocalId>) {
-    let mut todo = vec![term];
-    while let Some(term) = todo.pop() {
-        if let TermKind::Local(local) = term.kind {
-            found.insert(local);
-        }
-        todo.extend(term.children());
-    }
-}
-
 /// The variables that a definition takes apart, or gives to a position.
 fn taken_apart(arities: &IndexVec<DefId, usize>, body: &Term, positions: &Positions) -> HashSet<LocalId> {
     let mut found = HashSet::new();
