@@ -100,6 +100,8 @@ benchmarks! {
         4 "(8, 19)", 10 "(870, 178)", 20 "(2918, 216)";
     "coprimes" "pairs without a common divisor, numbers" integers:
         10 "32", 200 "12232", 6000 "10943164";
+    "deep_search" "greatest score by plain recursion, depth" integers:
+        3 "174218", 12 "999704", 30 "1000002";
     "edit_distance" "edit distance by three calls, letters" integers:
         3 "5", 6 "8", 11 "12";
     "expression" "symbolic derivative, depth" integers:
@@ -108,6 +110,10 @@ benchmarks! {
         10 "27", 100 "648", 3000 "37602";
     "fft" "fast Fourier transform in a tree, depth" floats:
         3 "2.047", 10 "309.992", 18 "79360.000";
+    "fib_ordered" "two calls put together in order, n" integers:
+        3 "8", 12 "228192", 40 "12848491";
+    "fold_list" "list folded from its head, length" integers:
+        10 "8907907", 5000 "7467107", 1_048_576 "2982750";
     "game_tree" "minimax that gives pairs, depth" integers:
         3 "(+37, 27)", 8 "(-37, 6561)", 15 "(+36, 14348907)";
     "hanoi" "towers of Hanoi, discs" integers:
@@ -148,6 +154,8 @@ benchmarks! {
         4 "(9, 4)", 6 "(265, 10)", 9 "(133496, 30)";
     "queens_lists" "n queens as lists, n" integers:
         4 "(2, 4096)", 6 "(4, 5251072)", 10 "(724, 12980224)";
+    "queens_ordered" "boards of n queens in order, n" integers:
+        4 "0", 8 "16777206", 15 "1036";
     "quick_hull" "convex hull of a list, points" integers:
         10 "7", 500 "16", 1_000_000 "6";
     "quick_sort" "quicksort of a list, length" integers:
@@ -170,6 +178,8 @@ benchmarks! {
         2 "(12, 4)", 8 "(4177920, 256)", 18 "(0, 262144)";
     "statistics" "least, greatest and mean in one pass, depth" floats:
         3 "(789.000, (9141.000, (4758.125, 3)))", 12 "(4.000, (10004.000, (5006.500, 2048)))", 22 "(0.000, (10006.000, (5002.250, 2097362)))";
+    "sort_lists" "many lists of 1,000 sorted, depth" integers:
+        0 "3230618", 3 "13195296", 10 "9282622";
     "stored_closures" "list of functions applied, functions" integers:
         5 "56", 100 "282528", 8000 "16453632";
     "strassen" "matrix product by seven calls, depth" integers:

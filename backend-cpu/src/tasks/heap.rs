@@ -1,14 +1,13 @@
 //! Cells in one reserved range of addresses: a header of 8 bytes (count, layout), then the fields, 4 bytes each, in units of 8 bytes.
 //!
 //! Each thread has lists of free cells by size. An empty list is filled with a few that nobody has used yet; those that one of several
-//! threads takes one after another stand together, for processors read memory ahead. Cells that are given back go into the lists of whoever
-//! gives them back; many that are given back at once, of which other threads may have made some, go to whoever needs some next. A cell that is unique is given back with all that only it owns, without recursion: those
-//! that wait are linked through their counts.
+//! threads takes one after another stand together, for processors read memory ahead. How cells are given back says [`garbage`](super::garbage).
 //!
 //! Invariant: a reuse token has the count 1 and the layout that it had as a cell.
 
 use super::context::{Context, Counts, FreeList};
 use super::deferred::{FEW, Note, Notes};
+use super::garbage::{CARRIED, Garbage, LOAD};
 use super::virtual_memory::Reserved;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
@@ -30,11 +29,6 @@ const CHUNK: u64 = 512;
 const REGION: u64 = 1 << 18;
 /// What part of all memory the threads may have taken in this way.
 const REGIONS_PART: u64 = 32;
-
-/// How many cells of a size go to others together.
-const LOAD: u32 = 4096;
-/// Cells of fewer units go to others.
-const CARRIED: usize = 8;
 
 /// Where the layout stands in a cell.
 pub(super) const LAYOUT: i32 = 4;
@@ -65,6 +59,8 @@ pub(super) struct Heap {
     region: u64,
     /// Lists of [`LOAD`] free cells that any thread may take, by size; none if there is one thread.
     loads: Vec<Mutex<Vec<FreeList>>>,
+    /// Dead cells that wait to be given back.
+    pub garbage: Garbage,
     pub shapes: IndexVec<LayoutId, CellShape>,
     /// Each n-th cell fails.
     pub fail_each: Option<u64>,
@@ -90,11 +86,13 @@ impl Heap {
             terms: (0..).zip(&layout.fields).filter(|(_, ty)| **ty == Type::Term).map(|(i, _)| i).collect(),
             fields: layout.fields.len() as u32,
         };
+        let region = if threads > 1 { REGION.min(limit / REGIONS_PART / threads as u64) } else { 0 };
         Ok(Heap {
             memory,
             limit,
             used: AtomicU64::new(0),
-            region: if threads > 1 { REGION.min(limit / REGIONS_PART / threads as u64) } else { 0 },
+            region,
+            garbage: Garbage::new(region >= u64::from(LOAD)),
             loads: if threads > 1 { (0..CARRIED).map(|_| Mutex::default()).collect() } else { vec![] },
             shapes: layouts.iter().map(shape).collect(),
             fail_each,
@@ -126,8 +124,12 @@ impl Heap {
     }
 
     /// Lists of free cells that any thread may take. Nothing panics while they are locked.
-    fn loads(&self, units: u32) -> Option<MutexGuard<'_, Vec<FreeList>>> {
+    pub(super) fn loads(&self, units: u32) -> Option<MutexGuard<'_, Vec<FreeList>>> {
         Some(self.loads.get(units as usize)?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+    /// Whether there are such lists.
+    pub fn has_loads(&self) -> bool {
+        !self.loads.is_empty()
     }
     /// Units of the free cells that any thread may take.
     pub fn loaded(&self) -> u64 {
@@ -170,25 +172,19 @@ impl Region {
     }
 }
 
-/// Cells of a size that were given back one after another, and stand first in the list of free ones.
-#[derive(Clone, Copy, Debug, Default)]
-struct Load {
-    count: u32,
-    /// The one that was first, and stands behind the others.
-    last: u32,
-}
-
 /// Cells as code sees them. Callers see to it that words name cells, and that nobody else has what they change.
 #[derive(Clone, Copy)]
 pub(super) struct Cells<'a> {
-    heap: &'a Heap,
+    pub(super) heap: &'a Heap,
     base: *mut u8,
-    free: *mut FreeList,
+    pub(super) free: *mut FreeList,
     region: *mut Region,
     deferred: *mut Notes,
-    counts: *mut Counts,
+    pub(super) counts: *mut Counts,
     /// Whether other threads may have the same cells.
     together: bool,
+    /// The same, for the thread's code.
+    pub(super) is_together: *mut u32,
 }
 
 #[allow(unsafe_code)]
@@ -203,10 +199,16 @@ impl<'a> Cells<'a> {
         let (together, region) = unsafe { ((*context).together != 0, &raw mut (*context).region) };
         // SAFETY: as above.
         let (deferred, counts) = unsafe { (&raw mut (*context).deferred, &raw mut (*context).counts) };
-        Cells { heap, base: heap.base(), free, region, deferred, counts, together }
+        // SAFETY: as above.
+        let is_together = unsafe { &raw mut (*context).together };
+        Cells { heap, base: heap.base(), free, region, deferred, counts, together, is_together }
+    }
+    /// The same, where other threads may have the same cells.
+    pub(super) fn beside_others(self) -> Cells<'a> {
+        Cells { together: true, ..self }
     }
 
-    fn at(&self, word: u32, offset: i32) -> *mut u32 {
+    pub(super) fn at(&self, word: u32, offset: i32) -> *mut u32 {
         self.base.wrapping_add(word as usize + offset as usize).cast()
     }
 
@@ -262,8 +264,11 @@ impl<'a> Cells<'a> {
             let list = self.free.add(units as usize);
             if *list == NO_REUSE_TOKEN {
                 let load = self.heap.loads(units).and_then(|mut loads| loads.pop());
-                *list =
-                    load.or_else(|| self.carve(units)).or_else(|| self.split(units)).or_else(|| self.last(units))?;
+                *list = load
+                    .or_else(|| self.recycle(units))
+                    .or_else(|| self.carve(units))
+                    .or_else(|| self.split(units))
+                    .or_else(|| self.last(units))?;
             }
             let word = *list;
             *list = self.at(word, LINK).read();
@@ -328,7 +333,7 @@ impl<'a> Cells<'a> {
         None
     }
 
-    /// Cells of so many units that are free once all counts are right; one of them at least.
+    /// Cells of so many units that are free once all counts are right and no garbage is left; one of them at least.
     ///
     /// # Safety
     /// As of [`take`](Self::take), and no cell of that size is free.
@@ -336,14 +341,16 @@ impl<'a> Cells<'a> {
         // SAFETY: as in `take`.
         unsafe {
             self.settle_all();
+            self.clear_all();
             let list = *self.free.add(units as usize);
-            if list == NO_REUSE_TOKEN { self.split(units) } else { Some(list) }
+            let load = || self.heap.loads(units).and_then(|mut loads| loads.pop());
+            if list == NO_REUSE_TOKEN { load().or_else(|| self.split(units)) } else { Some(list) }
         }
     }
 
     /// # Safety
     /// The memory has so many units, is this thread's, and no cell's any more. There is a list for cells of that size.
-    unsafe fn release_memory(&self, word: u32, units: u32) {
+    pub(super) unsafe fn release_memory(&self, word: u32, units: u32) {
         // SAFETY: the memory is this thread's, and nobody's cell.
         unsafe {
             let list = self.free.add(units as usize);
@@ -389,7 +396,7 @@ impl<'a> Cells<'a> {
     ///
     /// # Safety
     /// The word names a cell that the caller has an ownership of, and gives it up.
-    unsafe fn lose(&self, word: u32) -> Option<u32> {
+    pub(super) unsafe fn lose(&self, word: u32) -> Option<u32> {
         // SAFETY: the caller has an ownership.
         unsafe {
             let owners = self.count(word).load(Ordering::Acquire);
@@ -469,64 +476,6 @@ impl<'a> Cells<'a> {
         let dead = unsafe { if tag(word) == CELL { self.lose(word) } else { None } };
         // SAFETY: nobody owns it any more.
         unsafe { dead.map_or(0, |dead| self.give_back(dead)) }
-    }
-
-    /// Gives a cell back that nobody owns any more, with all that only it keeps.
-    ///
-    /// # Safety
-    /// The word names a cell that nobody owns any more, and no other thread has.
-    pub unsafe fn give_back(&self, word: u32) -> u64 {
-        let mut freed = 0;
-        let (carries, mut loads) = (!self.heap.loads.is_empty(), [Load::default(); CARRIED]);
-        let mut waiting = NO_REUSE_TOKEN;
-        let mut current = word;
-        loop {
-            // SAFETY: nobody owns `current` and those that wait, so that they are this thread's alone; their fields own what they name.
-            unsafe {
-                let shape = &self.heap.shapes[self.layout(current)];
-                for field in &shape.terms {
-                    let word = self.field(current, *field);
-                    let dead = if tag(word) == CELL { self.lose(word) } else { None };
-                    if let Some(dead) = dead {
-                        self.at(dead, 0).write(waiting);
-                        waiting = dead;
-                    }
-                }
-                self.release_memory(current, shape.units);
-                freed += 1;
-                if let (true, Some(load)) = (carries, loads.get_mut(shape.units as usize)) {
-                    self.load(current, shape.units, load);
-                }
-                if waiting == NO_REUSE_TOKEN {
-                    return freed;
-                }
-                current = waiting;
-                waiting = self.at(current, 0).read();
-            }
-        }
-    }
-
-    /// Counts a cell of so many units that has just been given back. When there are enough of them, they go to whoever needs some next.
-    ///
-    /// # Safety
-    /// The cell was the last one to be given back to the list of this size, and all that the load counts stand there behind it.
-    unsafe fn load(&self, word: u32, units: u32, load: &mut Load) {
-        if load.count == 0 {
-            load.last = word;
-        }
-        load.count += 1;
-        if load.count < LOAD {
-            return;
-        }
-        load.count = 0;
-        let Some(mut loads) = self.heap.loads(units) else { return };
-        // SAFETY: as in `take`. From the first of the list to the last of the load stands what was given back since that was.
-        unsafe {
-            let (list, link) = (self.free.add(units as usize), self.at(load.last, LINK));
-            loads.push(*list);
-            *list = link.read();
-            link.write(NO_REUSE_TOKEN);
-        }
     }
 
     /// How many cells of each size are free here.

@@ -5,6 +5,7 @@
 //! | [`code`] | functions of the IR as Cranelift's |
 //! | [`context`] | what code and runtime share: one for each thread |
 //! | [`heap`] | cells in one reserved range of addresses |
+//! | [`garbage`] | how cells are given back, and by whom |
 //! | [`deferred`] | counts of cells that many threads share, changed later or not at all |
 //! | [`virtual_memory`] | ranges of addresses |
 //! | [`work_stealing`] | forked calls: the forking thread keeps them until another one lacks work |
@@ -19,6 +20,7 @@
 mod code;
 mod context;
 mod deferred;
+mod garbage;
 mod heap;
 mod runner;
 mod runtime_calls;

@@ -40,7 +40,8 @@ pub struct Tasks {
     results: Vec<usize>,
     ended: Option<Fault>,
     compiled: Duration,
-    steals: u64,
+    /// Whether code counts cells, forks and calls.
+    counts: bool,
 }
 
 impl std::fmt::Debug for Tasks {
@@ -117,7 +118,7 @@ pub fn open(module: &Verified<Module>, options: &TaskOptions) -> Result<Tasks, D
         results: module.functions.iter().map(|f| f.results.iter().map(|ty| code::slots(*ty)).sum()).collect(),
         ended: None,
         compiled,
-        steals: 0,
+        counts: options.count,
     };
     tasks.start(others)?;
     Ok(tasks)
@@ -254,6 +255,10 @@ impl Runner for Tasks {
     fn stats(&self) -> TaskStats {
         let mut total = Counts::default();
         let mut free = vec![];
+        if self.ended.is_none() && self.counts {
+            // SAFETY: between calls the context is the host's.
+            unsafe { self.cells().clear_all() };
+        }
         for context in &self._contexts {
             // SAFETY: between calls the threads sleep. A number that is a little old harms nobody.
             let counts = unsafe { (*context.get()).counts };
@@ -264,7 +269,8 @@ impl Runner for Tasks {
             total.calls += counts.calls;
             total.steals += counts.steals;
         }
-        if self.ended.is_none() {
+        // Going through all free cells takes longer than many a run.
+        if self.ended.is_none() && self.counts {
             for context in &self._contexts {
                 // SAFETY: as above; lists are whole when no code runs.
                 free.push(unsafe { Cells::new(&self.shared.heap, context.get()).free_cells() });
@@ -282,10 +288,10 @@ impl Runner for Tasks {
             freed: total.freed,
             live: total.allocated.saturating_sub(total.freed),
             most_live: None,
-            live_bytes: used.saturating_sub(8 * free_units),
+            live_bytes: if self.counts { used.saturating_sub(8 * free_units) } else { 0 },
             most_bytes: used,
             forks: total.forks,
-            steals: total.steals + self.steals,
+            steals: total.steals,
             calls: total.calls,
             steps: None,
         }
@@ -311,11 +317,11 @@ impl Drop for Tasks {
 #[allow(unsafe_code)]
 fn serve(mut worker: Worker, shared: &Shared, closing: &AtomicBool) -> Worker {
     let context = worker.context.get();
-    // SAFETY: the context is this thread's.
-    let number = unsafe { (*context).number };
     let mut hunger = Hunger::new();
     while !shared.is_ending() && !closing.load(Ordering::SeqCst) {
-        let Some(task) = hunger.next(shared, number, &|| closing.load(Ordering::SeqCst)) else { continue };
+        // SAFETY: the context is this thread's.
+        let next = unsafe { hunger.next(shared, context, &|| closing.load(Ordering::SeqCst)) };
+        let Some(task) = next else { continue };
         let begun = Instant::now();
         // SAFETY: the context is this thread's, and the task is taken.
         let ended = unsafe { worker.stack.run(shared, context, || work_stealing::run(context, task)) };

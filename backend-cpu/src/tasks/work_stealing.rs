@@ -5,6 +5,7 @@
 //! tasks stand before the others.
 
 use super::context::{Computing, Context};
+use super::garbage::Loads;
 use super::heap::Cells;
 use super::runtime_calls::leave;
 use super::shared::{Shared, Sleep};
@@ -71,7 +72,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// How long a thread works at least between two calls that it makes tasks, after the first that was short.
 const SHORTEST_BEAT: Duration = Duration::from_micros(25);
 /// The same after many that were short.
-const LONGEST_BEAT: Duration = Duration::from_millis(2);
+const LONGEST_BEAT: Duration = Duration::from_micros(500);
 
 /// How often a thread makes a call a task. Each costs it some microseconds: at the join it looks for the task, and waits for it. A short task is not worth
 /// that, nor is a forked call that is joined while a thread waits for it, so after one the thread works for a while before it makes the next, and longer each time. So it loses a small part of its time, as in heartbeat scheduling (Acar,
@@ -214,7 +215,10 @@ pub(super) unsafe fn join(context: *mut Context, record: *mut Record) -> bool {
         (*context).away -= 1;
         if (*context).away == 0 && !(*context).is_guest {
             settle_all(context);
-            (*context).together = 0;
+            // Whoever gives dead cells back changes counts, too.
+            if cells(context).are_clear() {
+                (*context).together = 0;
+            }
         }
         is_ours
     }
@@ -234,7 +238,7 @@ unsafe fn work_until(context: *mut Context, happened: impl Fn() -> bool) {
             if shared.is_ending() {
                 leave(context);
             }
-            if let Some(task) = hunger.next(shared, (*context).number, &happened) {
+            if let Some(task) = hunger.next(shared, context, &happened) {
                 let begun = Instant::now();
                 run(context, task);
                 hunger.had(begun.elapsed());
@@ -272,17 +276,25 @@ impl Hunger {
     }
 
     /// A task, or none if something has happened, the run ends, or there was none for a while.
-    pub fn next(&mut self, shared: &Shared, number: usize, happened: &dyn Fn() -> bool) -> Option<Task> {
+    ///
+    /// # Safety
+    /// The context is the calling thread's.
+    #[allow(unsafe_code)]
+    pub unsafe fn next(&mut self, shared: &Shared, context: *mut Context, happened: &dyn Fn() -> bool) -> Option<Task> {
+        // SAFETY: the context is the calling thread's.
+        let (number, cells) = unsafe { ((*context).number, Cells::new(&shared.heap, context)) };
         shared.note_idle(number, true);
-        let task = self.wait(shared, number, happened);
+        let task = self.wait(shared, number, cells, happened);
         shared.note_idle(number, false);
         task
     }
 
-    fn wait(&mut self, shared: &Shared, number: usize, happened: &dyn Fn() -> bool) -> Option<Task> {
+    #[allow(unsafe_code)]
+    fn wait(&mut self, shared: &Shared, number: usize, cells: Cells<'_>, happened: &dyn Fn() -> bool) -> Option<Task> {
         let stops = || happened() || shared.is_ending();
+        let mut loads = Loads::default();
         // A task, or that there is to be none any more.
-        let look_for = |time: Duration| {
+        let mut look_for = |time: Duration| {
             let begun = Instant::now();
             while begun.elapsed() < time {
                 if stops() {
@@ -290,6 +302,10 @@ impl Hunger {
                 }
                 if let Some(task) = shared.queue.look() {
                     return Some(Some(task));
+                }
+                // SAFETY: the thread does nothing else with its cells meanwhile.
+                if unsafe { cells.clear(&mut loads) } {
+                    continue;
                 }
                 // Processors that share a core with others leave it to those.
                 (0..PAUSES).for_each(|_| std::hint::spin_loop());
@@ -345,8 +361,16 @@ pub(super) unsafe fn run(context: *mut Context, task: Task) {
 /// The context is the calling thread's.
 #[allow(unsafe_code)]
 unsafe fn settle_all(context: *mut Context) {
+    // SAFETY: the context is the calling thread's.
+    unsafe { cells(context).settle_all() }
+}
+
+/// # Safety
+/// The context is the calling thread's, and what it shares with other threads outlives the cells.
+#[allow(unsafe_code)]
+unsafe fn cells<'a>(context: *mut Context) -> Cells<'a> {
     // SAFETY: the context is the calling thread's, and what is shared outlives it.
-    unsafe { Cells::new(&(*(*context).shared).heap, context).settle_all() }
+    unsafe { Cells::new(&(*(*context).shared).heap, context) }
 }
 
 #[cfg(test)]
@@ -363,7 +387,7 @@ mod tests {
             heartbeat.had(BRIEF);
             beats.push(heartbeat.interval.as_micros());
         }
-        assert_eq!(beats, [25, 50, 100, 200, 400, 800, 1600, 2000, 2000]);
+        assert_eq!(beats, [25, 50, 100, 200, 400, 500, 500, 500, 500]);
     }
 
     #[test]

@@ -101,7 +101,7 @@ pub struct TaskStats {
     pub live: u64,
     /// Most cells that lived at a time, for runners that know it: threads that count each for themselves do not.
     pub most_live: Option<u64>,
-    /// Bytes of the cells that live now.
+    /// Bytes of the cells that live now; 0 if a runner counts them only when it is asked to ([`TaskOptions::count`]).
     pub live_bytes: u64,
     /// Most bytes of memory that cells took at a time.
     pub most_bytes: u64,
