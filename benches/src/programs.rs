@@ -174,12 +174,12 @@ benchmarks! {
         4 "478016", 12 "16330064", 21 "15832992";
     "sieve" "primes by striking out of a list, numbers" integers:
         50 "15", 2000 "303", 1_000_000 "78498";
+    "sort_lists" "many lists of 1,000 sorted, depth" integers:
+        0 "3230618", 3 "13195296", 10 "9282622";
     "state_monad" "leaves numbered in a state monad, depth" integers:
         2 "(12, 4)", 8 "(4177920, 256)", 18 "(0, 262144)";
     "statistics" "least, greatest and mean in one pass, depth" floats:
         3 "(789.000, (9141.000, (4758.125, 3)))", 12 "(4.000, (10004.000, (5006.500, 2048)))", 22 "(0.000, (10006.000, (5002.250, 2097362)))";
-    "sort_lists" "many lists of 1,000 sorted, depth" integers:
-        0 "3230618", 3 "13195296", 10 "9282622";
     "stored_closures" "list of functions applied, functions" integers:
         5 "56", 100 "282528", 8000 "16453632";
     "strassen" "matrix product by seven calls, depth" integers:

@@ -147,7 +147,8 @@ impl ForkJoinRunner {
         let ForkJoin { module: kernels, run, plan, shape, entries, sites, labels, pointers } =
             forkjoin::lower(module, called, &options.form)?;
         let options = room::fitted(options, &shape, device.caps(), device.reach()).map_err(|d| vec![d])?;
-        let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
+        let form = LoadOptions { indirect: vec![run], ..LoadOptions::default() };
+        let programs = device.load(&kernels, &[plan, run], &form)?;
         let Ok([plan, loose]) = <[Program; 2]>::try_from(programs) else { return Err(vec![missing()]) };
         let one = |d| vec![d];
         let mut ids = vec![];

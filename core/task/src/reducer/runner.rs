@@ -89,9 +89,10 @@ impl ReducerRunner {
         options: ReducerOptions,
     ) -> Result<ReducerRunner, Vec<Diagnostic>> {
         let one = |d| vec![d];
-        let kernels: Vec<FunctionId> =
-            [tallies.plan].into_iter().chain(tallies.all.iter().map(|tally| tally.run)).collect();
-        let mut programs = device.load(&tallies.module, &kernels, &LoadOptions::default())?;
+        let runs: Vec<FunctionId> = tallies.all.iter().map(|tally| tally.run).collect();
+        let kernels: Vec<FunctionId> = [tallies.plan].into_iter().chain(runs.iter().copied()).collect();
+        let form = LoadOptions { indirect: runs, ..LoadOptions::default() };
+        let mut programs = device.load(&tallies.module, &kernels, &form)?;
         if programs.len() != kernels.len() {
             return Err(one(missing()));
         }

@@ -195,7 +195,8 @@ impl ForkJoinRunner {
         self.tight = true;
         let kernels = &mut self.kernels;
         if kernels.tight.is_none() {
-            let options = LoadOptions { specialisations: vec![(TIGHT.into(), 1)], ..LoadOptions::default() };
+            let specialisations = vec![(TIGHT.into(), 1)];
+            let options = LoadOptions { specialisations, indirect: vec![kernels.run], ..LoadOptions::default() };
             let made = self.device.load(&kernels.module, &[kernels.run], &options);
             let made = made.map_err(|errors| errors.into_iter().next().unwrap_or_else(missing))?;
             kernels.tight = Some(made.into_iter().next().ok_or_else(missing)?);
