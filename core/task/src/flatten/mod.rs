@@ -118,7 +118,7 @@ impl Options {
             small: 48,
             large: 600,
             most: 4000,
-            work: 1 << 17,
+            work: 1 << 18,
             function: 60,
             unfold: 2,
             rounds: 1 << 16,
