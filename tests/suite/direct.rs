@@ -103,3 +103,30 @@ fn effects_leave_nothing_behind() {
     let Work::Compiled(work) = outcome.stats.work else { panic!("it was compiled") };
     assert!(work.most_bytes <= 1 << 20 && work.allocated > 1_000_000 && work.live < 100, "{work:?}");
 }
+
+/// Trees that several calls look at, and that are dropped whole: threads that have nothing to do give back what they kept, while others change the counts
+/// of cells that they share.
+#[test]
+fn threads_give_back_large_trees_together() {
+    let tree = "def tree(depth, x):\n  switch depth:\n    case 0:\n      return !x\n    case _:\n      return ![tree(depth-1, x * 2), tree(depth-1, x * 2 + 1)]\n\n";
+    let dress = "def dress(t, other):\n  match t:\n    case Tree/Node:\n      return ![dress(t.left, other), dress(t.right, other)]\n    case Tree/Leaf:\n      return ![!t.value, other]\n\n";
+    let first = "def first(t):\n  match t:\n    case Tree/Node:\n      return first(t.left)\n    case Tree/Leaf:\n      return t.value\n\n";
+    let main = "def all(depth, n, t):\n  switch depth:\n    case 0:\n      return first(dress(tree(13, n), t)) + first(t)\n    case _:\n      return all(depth-1, n * 2, t) + all(depth-1, n * 2 + 1, ![t, tree(10, n)])\n\ndef main():\n  return all(5, 1, tree(12, 1))\n";
+    let program = Program::from_text("trees.bend", &[tree, dress, first, main].concat(), &Options::default());
+    let run = |threads: usize| {
+        let options = RunOptions {
+            device: RunDevice::Cpu,
+            threads: NonZeroUsize::new(threads),
+            count: true,
+            ..RunOptions::default()
+        };
+        let outcome = program.run(&mut SystemHost::new(), &options).unwrap_or_else(|report| panic!("{report}"));
+        let Work::Compiled(work) = outcome.stats.work else { panic!("it was compiled") };
+        assert_eq!((work.live, work.live_bytes), (0, 0), "{threads} threads: {work:?}");
+        outcome.text
+    };
+    let expected = run(1);
+    for threads in [2, 4, 8].into_iter().cycle().take(12) {
+        assert_eq!(run(threads), expected, "{threads} threads");
+    }
+}

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// How many cells of a size go to others together.
 pub(super) const LOAD: u32 = 4096;
 /// How many cells are given back at once, of those that one dropped cell kept.
-const AT_ONCE: u64 = 4096;
+pub(super) const AT_ONCE: u64 = 4096;
 /// How many a thread gives back that has nothing to do, or that needs memory, before it looks for something else.
 const BETWEEN: u64 = 1024;
 /// How many dead cells a thread looks at when it needs memory, before it takes some that nobody has used.
@@ -76,7 +76,7 @@ impl Cells<'_> {
     ///
     /// # Safety
     /// As of [`give_back`](Self::give_back). What the loads count was given back one after another, and nothing was taken since.
-    unsafe fn give_some_back(&self, word: u32, most: u64, loads: &mut Loads) -> u64 {
+    pub(super) unsafe fn give_some_back(&self, word: u32, most: u64, loads: &mut Loads) -> u64 {
         let mut freed = 0;
         let (carries, shares) = (self.heap.has_loads(), self.heap.garbage.is_shared);
         let mut waiting = NO_REUSE_TOKEN;
@@ -141,7 +141,7 @@ impl Cells<'_> {
         unsafe {
             (*this.counts).freed += this.give_some_back(dead, BETWEEN, loads);
             // Who has nothing to do keeps no notes.
-            this.settle_all();
+            this.settle_into(loads);
         }
         self.heap.garbage.count.fetch_sub(1, Ordering::AcqRel);
         true

@@ -7,7 +7,7 @@
 
 use super::context::{Context, Counts, FreeList};
 use super::deferred::{FEW, Note, Notes};
-use super::garbage::{CARRIED, Garbage, LOAD};
+use super::garbage::{AT_ONCE, CARRIED, Garbage, LOAD, Loads};
 use super::virtual_memory::Reserved;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
@@ -448,11 +448,20 @@ impl<'a> Cells<'a> {
     /// # Safety
     /// The cells' context is the calling thread's.
     pub unsafe fn settle_all(&self) {
+        // SAFETY: as of the caller.
+        unsafe { self.settle_into(&mut Loads::default()) }
+    }
+
+    /// The same; what is given back belongs to what the loads count.
+    ///
+    /// # Safety
+    /// As of [`settle_all`](Self::settle_all) and [`clear`](Self::clear).
+    pub(super) unsafe fn settle_into(&self, loads: &mut Loads) {
         // SAFETY: the notes and the counts are this thread's. What is given back may leave new notes.
         unsafe {
             while let Some(note) = (*self.deferred).pop() {
                 if self.subtract(note) == 0 {
-                    (*self.counts).freed += self.give_back(note.word);
+                    (*self.counts).freed += self.give_some_back(note.word, AT_ONCE, loads);
                 }
             }
         }
