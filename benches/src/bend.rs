@@ -1,12 +1,12 @@
 //! The suites `bend` and `corpus`: compiled programs at several sizes, in which order they run, and what counts.
 //!
 //! Contenders for one figure take turns, so that other work of the machine affects all of them. Each run of a Bend program
-//! starts with a new heap, as a process of C does. On a device, a program is compiled and loaded once and then run many times, because drivers
+//! starts with a new heap, as a process of C or Haskell does. On a device, a program is compiled and loaded once and then run many times, because drivers
 //! take up to seconds for that.
 
 use super::figures::{Peer, Rival, Row, Run, Size, Way};
 use super::programs::{BENCHMARKS, Benchmark, CORPUS, Job, Shelf, lines};
-use super::rivals::{Answer, CProgram, Cc, Upstream};
+use super::rivals::{Answer, Cc, Ghc, Process, Upstream};
 use super::spread::{Spread, median};
 use super::suite::{Bench, Event, Scale, Selection, Session, card, one};
 use girih::Work;
@@ -18,6 +18,7 @@ use std::num::NonZeroUsize;
 const UPSTREAM_SAMPLES: usize = 3;
 /// Who takes part beside Girih.
 const C: &str = "C";
+const GHC: &str = "GHC";
 const RUN_C: &str = "bend run-c";
 
 /// Gets the suite `bend` ready.
@@ -40,17 +41,17 @@ fn session(
 ) -> Result<Box<dyn Session>, Report> {
     let mut jobs = jobs(programs, bench.program_scale()?);
     jobs.extend(compilation);
-    let mut session = Programs { suite, cc: None, upstream: None, jobs, slow: vec![] };
+    let mut session = Programs { suite, cc: None, ghc: None, upstream: None, jobs, slow: vec![] };
     if bench.plan.rivals {
-        session.find_rivals(bench);
+        session.find_rivals(bench, programs);
     }
     Ok(Box::new(session))
 }
 
 /// What is measured.
 enum Item {
-    /// A program: the job, whether C does it too, and whether upstream does.
-    Program { benchmark: &'static Benchmark, job: Job, beside_c: bool, beside_upstream: bool },
+    /// A program: the job, whether C or Haskell does it too, and whether upstream does.
+    Program { benchmark: &'static Benchmark, job: Job, beside_compiled: bool, beside_upstream: bool },
     /// How long the compilation of all programs as one takes.
     Compilation,
 }
@@ -62,10 +63,9 @@ fn jobs(programs: &'static [Benchmark], scale: Scale) -> Vec<Item> {
         let jobs = &all[..=scale as usize];
         for (i, job) in jobs.iter().enumerate() {
             let is_last = i + 1 == jobs.len();
-            let has_rivals = benchmark.c.is_some();
             // Upstream takes minutes for the largest.
-            let beside_upstream = has_rivals && (i == 1 || (is_last && i == 0));
-            items.push(Item::Program { benchmark, job: *job, beside_c: has_rivals && is_last, beside_upstream });
+            let beside_upstream = benchmark.c.is_some() && (i == 1 || (is_last && i == 0));
+            items.push(Item::Program { benchmark, job: *job, beside_compiled: is_last, beside_upstream });
         }
     }
     items
@@ -75,6 +75,7 @@ struct Programs {
     /// The suite's name.
     suite: &'static str,
     cc: Option<Cc>,
+    ghc: Option<Ghc>,
     upstream: Option<Upstream>,
     jobs: Vec<Item>,
     /// Programs that took too long at a size: they are not tried at a larger one.
@@ -82,35 +83,42 @@ struct Programs {
 }
 
 impl Programs {
-    fn find_rivals(&mut self, bench: &mut Bench) {
+    /// Looks for those that do some of the programs.
+    fn find_rivals(&mut self, bench: &mut Bench, programs: &[Benchmark]) {
         let mut found = |name: &str, rival: Result<String, String>| match rival {
             Ok(what) => bench.rivals.push(Rival { name: name.to_owned(), what }),
             Err(reason) => (bench.tell)(Event::Skipped(reason)),
         };
-        found(
-            C,
-            Cc::find().map(|cc| {
-                let what = format!("{}, -O2, the whole process", cc.version);
-                self.cc = Some(cc);
-                what
-            }),
-        );
-        found(
-            RUN_C,
-            Upstream::find().map(|upstream| {
-                let what = format!("{}, all cores, by its own count", upstream.version);
-                self.upstream = Some(upstream);
-                what
-            }),
-        );
+        let compiler = |version: &str| format!("{version}, -O2, the whole process");
+        if programs.iter().any(|benchmark| benchmark.c.is_some()) {
+            let cc = Cc::find().map(|cc| compiler(&self.cc.insert(cc).version));
+            found(C, cc);
+            let upstream = Upstream::find()
+                .map(|upstream| format!("{}, all cores, by its own count", self.upstream.insert(upstream).version));
+            found(RUN_C, upstream);
+        }
+        if programs.iter().any(|benchmark| benchmark.haskell.is_some()) {
+            let ghc = Ghc::find().map(|ghc| compiler(&self.ghc.insert(ghc).version));
+            found(GHC, ghc);
+        }
+    }
+
+    /// The program in the languages in which it has been written too and whose compilers are there.
+    fn compiled(&self, benchmark: &Benchmark, skip: &mut dyn FnMut(String)) -> Vec<Opponent> {
+        let c = self.cc.as_ref().filter(|_| benchmark.c.is_some()).map(|cc| (C, cc.compile(benchmark)));
+        let ghc = self.ghc.as_ref().filter(|_| benchmark.haskell.is_some()).map(|ghc| (GHC, ghc.compile(benchmark)));
+        let opponent = |(name, process): (&'static str, Result<Process, String>)| {
+            let process = process.map_err(&mut *skip).ok()?;
+            Some(Opponent { name, process, times: vec![] })
+        };
+        c.into_iter().chain(ghc).filter_map(opponent).collect()
     }
 
     fn program(&self, bench: &mut Bench, benchmark: &Benchmark, job: Job, rivals: (bool, bool)) -> Result<Row, Report> {
         let plan = bench.plan;
         let tell = &mut bench.tell;
         let mut skip = |reason: String| tell(Event::Skipped(format!("{}: {reason}", benchmark.name)));
-        let rival = self.cc.as_ref().filter(|_| rivals.0);
-        let rival = rival.and_then(|cc| cc.compile(benchmark).map_err(&mut skip).ok());
+        let mut opponents = if rivals.0 { self.compiled(benchmark, &mut skip) } else { vec![] };
         let mut contenders = contenders(plan);
         let mut times = Times::new(contenders.len());
         let mut found = None;
@@ -124,14 +132,14 @@ impl Programs {
                 times.note(i, &run);
                 found = run.card;
             }
-            if let Some(program) = &rival {
-                times.note_c(c(program, benchmark, job).map_err(failed)?);
+            for opponent in &mut opponents {
+                let seconds = opponent.run(benchmark, job).map_err(failed)?;
+                opponent.times.extend(times.counts.then_some(seconds));
             }
         }
         // A device says what it took in any run.
         let one = &mut Contender { threads: Some(1), loaded: None };
         let counted = bend(plan, benchmark, job, if plan.is_on_device() { &mut contenders[0] } else { one }, true)?;
-        let c = median(&times.c).map(|seconds| Peer { name: C.to_owned(), seconds, on_all_cores: false });
         let upstream = self.upstream.as_ref().filter(|_| rivals.1);
         let upstream = upstream.and_then(|upstream| beside(plan, benchmark, job, upstream, &mut skip));
         bench.card = found.or(bench.card.take());
@@ -145,7 +153,7 @@ impl Programs {
             bytes: Some(counted.bytes),
             way: counted.way,
             work: None,
-            peers: c.into_iter().chain(upstream).collect(),
+            peers: opponents.iter().filter_map(Opponent::peer).chain(upstream).collect(),
         })
     }
 }
@@ -164,8 +172,8 @@ impl Session for Programs {
             Item::Program { benchmark, .. } if self.slow.contains(&benchmark.name) => {
                 Err(failed("it took too long at a smaller size".to_owned()))
             }
-            Item::Program { benchmark, job, beside_c, beside_upstream } => {
-                let (benchmark, job, rivals) = (*benchmark, *job, (*beside_c, *beside_upstream));
+            Item::Program { benchmark, job, beside_compiled, beside_upstream } => {
+                let (benchmark, job, rivals) = (*benchmark, *job, (*beside_compiled, *beside_upstream));
                 let row = self.program(bench, benchmark, job, rivals);
                 if row.is_err() && bench.patience.over().is_some() {
                     self.slow.push(benchmark.name);
@@ -205,29 +213,42 @@ fn contenders(plan: &Selection) -> Vec<Contender> {
     if plan.threads.is_empty() { vec![Contender::default()] } else { threads.collect() }
 }
 
+/// The same job, compiled from another language.
+struct Opponent {
+    name: &'static str,
+    process: Process,
+    /// The samples.
+    times: Vec<f64>,
+}
+
+impl Opponent {
+    /// Runs it; its value is compared with what it must be.
+    fn run(&self, benchmark: &Benchmark, job: Job) -> Result<f64, String> {
+        let Answer { value, seconds } = self.process.run(job.argument)?;
+        if value == job.value { Ok(seconds) } else { Err(wrong(self.name, benchmark, job, &value)) }
+    }
+
+    fn peer(&self) -> Option<Peer> {
+        Some(Peer { name: self.name.to_owned(), seconds: median(&self.times)?, on_all_cores: false })
+    }
+}
+
 /// The samples of one program.
 struct Times {
     counts: bool,
     compile: Vec<f64>,
     bend: Vec<Vec<f64>>,
-    c: Vec<f64>,
 }
 
 impl Times {
     fn new(threads: usize) -> Times {
-        Times { counts: false, compile: vec![], bend: vec![vec![]; threads], c: vec![] }
+        Times { counts: false, compile: vec![], bend: vec![vec![]; threads] }
     }
 
     fn note(&mut self, position: usize, run: &BendRun) {
         if self.counts {
             self.compile.push(run.compile);
             self.bend[position].push(run.seconds);
-        }
-    }
-
-    fn note_c(&mut self, answer: Answer) {
-        if self.counts {
-            self.c.push(answer.seconds);
         }
     }
 }
@@ -313,11 +334,6 @@ fn compiled(
     let name = format!("{}.bend", benchmark.name);
     let program = Program::from_text(&name, benchmark.bend, &Options { arguments, ..Options::default() });
     Ok(program.compile(&options)?)
-}
-
-fn c(program: &CProgram, benchmark: &Benchmark, job: Job) -> Result<Answer, String> {
-    let answer = program.run(job.argument)?;
-    if answer.value == job.value { Ok(answer) } else { Err(wrong(C, benchmark, job, &answer.value)) }
 }
 
 /// Upstream's runtime on all cores. One that fails or is wrong does not take part.

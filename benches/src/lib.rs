@@ -5,7 +5,7 @@
 //! | the table of suites, and how all of them are measured | [`suite`] |
 //! | compiled Bend: the programs of `benches/bend` and `benches/corpus`, their sizes and values | [`bend`], [`programs`] |
 //! | interaction nets of `benches/net`, their sizes and normal forms | [`net`] |
-//! | a C compiler, and upstream's `bend` and `hvm` | [`rivals`] |
+//! | compilers for C and for Haskell, and upstream's `bend` and `hvm` | [`rivals`] |
 //! | frames a second of image shaders | [`frames`] |
 //! | kernels of the IR, and of tiles, on a device | [`kernels`], [`tile`], [`launch`] |
 //! | the most that the device can do | [`ceilings`] |

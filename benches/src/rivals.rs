@@ -1,6 +1,6 @@
-//! The rivals of programs: a C compiler's code, and upstream's runtime.
+//! The rivals of programs: the code of compilers for C and for Haskell, and upstream's runtime.
 
-use super::programs::{Benchmark, HEADER};
+use super::programs::{Benchmark, HEADER, MODULE};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -41,24 +41,64 @@ impl Cc {
     ///
     /// # Errors
     /// If it has not been written in C, or if that fails: what the compiler says.
-    pub fn compile(&self, benchmark: &Benchmark) -> Result<CProgram, String> {
+    pub fn compile(&self, benchmark: &Benchmark) -> Result<Process, String> {
         let text = benchmark.c.ok_or("it has not been written in C")?;
         let source = self.folder.path().join(format!("{}.c", benchmark.name));
         let path = self.folder.path().join(benchmark.name);
         std::fs::write(&source, text).map_err(|error| error.to_string())?;
         let output = Command::new("cc").arg("-O2").arg("-o").arg(&path).arg(&source).output();
         let output = output.map_err(|error| error.to_string())?;
-        if output.status.success() { Ok(CProgram { path }) } else { Err(failure("cc", &output)) }
+        if output.status.success() { Ok(Process { language: "C", path }) } else { Err(failure("cc", &output)) }
     }
 }
 
-/// A compiled C program; it lives as long as its compiler.
+/// The Haskell compiler of this machine.
 #[derive(Debug)]
-pub struct CProgram {
+pub struct Ghc {
+    /// Its name and version.
+    pub version: String,
+    folder: TempDir,
+}
+
+impl Ghc {
+    /// Looks for `ghc`.
+    ///
+    /// # Errors
+    /// If there is none, in a sentence.
+    pub fn find() -> Result<Ghc, String> {
+        let version = first_line("ghc", &["--version"]).ok_or("there is no Haskell compiler `ghc`")?;
+        let folder = tempfile::tempdir().map_err(|error| format!("no folder for Haskell programs: {error}"))?;
+        Ok(Ghc { version, folder })
+    }
+
+    /// Compiles a program by `ghc -O2`.
+    ///
+    /// # Errors
+    /// If it has not been written in Haskell, or if that fails: what the compiler says.
+    pub fn compile(&self, benchmark: &Benchmark) -> Result<Process, String> {
+        let text = benchmark.haskell.ok_or("it has not been written in Haskell")?;
+        // The compiled module `Main` of each program has the same name.
+        let folder = self.folder.path().join(benchmark.name);
+        let (source, path) = (folder.join("Main.hs"), folder.join("main"));
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::write(folder.join(MODULE.0), MODULE.1))
+            .and_then(|()| std::fs::write(&source, text))
+            .map_err(|error| error.to_string())?;
+        let output =
+            Command::new("ghc").args(["-O2", "-v0", "-o"]).arg(&path).arg(&source).current_dir(&folder).output();
+        let output = output.map_err(|error| error.to_string())?;
+        if output.status.success() { Ok(Process { language: "Haskell", path }) } else { Err(failure("ghc", &output)) }
+    }
+}
+
+/// A compiled program; it lives as long as its compiler.
+#[derive(Debug)]
+pub struct Process {
+    language: &'static str,
     path: PathBuf,
 }
 
-impl CProgram {
+impl Process {
     /// Runs it; the time is that of the whole process.
     ///
     /// # Errors
@@ -68,7 +108,7 @@ impl CProgram {
         let output = Command::new(&self.path).arg(argument.to_string()).output().map_err(|error| error.to_string())?;
         let seconds = begun.elapsed().as_secs_f64();
         if !output.status.success() {
-            return Err(failure("the C program", &output));
+            return Err(failure(&format!("the {} program", self.language), &output));
         }
         Ok(Answer { value: String::from_utf8_lossy(&output.stdout).trim().to_owned(), seconds })
     }

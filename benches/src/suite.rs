@@ -28,7 +28,7 @@ pub const SUITES: &[Suite] = &[
     },
     Suite {
         name: "corpus",
-        about: "many kinds of Bend programs, as people write them",
+        about: "many kinds of Bend programs, as people write them, some beside GHC with `--rivals`",
         refuses: |_| None,
         open: bend::open_corpus,
     },

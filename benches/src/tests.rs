@@ -2,8 +2,8 @@
 
 use super::figures::{Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Way, Work};
 use super::machine::Machine;
-use super::programs::{BENCHMARKS, CORPUS};
-use super::rivals::Cc;
+use super::programs::{BENCHMARKS, CORPUS, MODULE};
+use super::rivals::{Cc, Ghc};
 use super::spread::Spread;
 use super::suite::{self, Event, SUITES, Selection, Suite};
 use super::{baseline, json, svg, table};
@@ -72,15 +72,29 @@ fn the_corpus_gives_the_known_values() {
     }
 }
 
-/// A program that is not in the table would never be measured.
-#[test]
-fn the_table_of_the_corpus_names_each_file() {
-    let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus")).expect("the folder is there");
+/// The files of a folder, without their extensions.
+fn files(folder: &str) -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let folder = std::fs::read_dir(folder).expect("the folder is there");
     let names = folder.map(|file| file.expect("its name can be read").path().with_extension(""));
     let mut files: Vec<String> =
         names.filter_map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned())).collect();
     files.sort();
-    assert_eq!(files, CORPUS.iter().map(|benchmark| benchmark.name).collect::<Vec<_>>());
+    files
+}
+
+/// A program that is not in the table would never be measured.
+#[test]
+fn the_table_of_the_corpus_names_each_file() {
+    assert_eq!(files("corpus"), CORPUS.iter().map(|benchmark| benchmark.name).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_table_of_the_corpus_names_each_file_in_haskell() {
+    let named: Vec<&str> = CORPUS.iter().filter(|b| b.haskell.is_some()).map(|b| b.name).collect();
+    let mut files = files("haskell");
+    files.retain(|name| format!("{name}.hs") != MODULE.0);
+    assert_eq!(files, named);
 }
 
 #[test]
@@ -138,6 +152,21 @@ fn c_gives_the_known_values() {
     };
     for benchmark in BENCHMARKS {
         let program = cc.compile(benchmark).unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
+        for job in [benchmark.tiny, benchmark.upstream] {
+            let answer = program.run(job.argument).unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
+            assert_eq!(answer.value, job.value, "{} {}", benchmark.name, job.argument);
+        }
+    }
+}
+
+#[test]
+fn haskell_gives_the_known_values() {
+    let ghc = match Ghc::find() {
+        Ok(ghc) => ghc,
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    for benchmark in CORPUS.iter().filter(|benchmark| benchmark.haskell.is_some()) {
+        let program = ghc.compile(benchmark).unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
         for job in [benchmark.tiny, benchmark.upstream] {
             let answer = program.run(job.argument).unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
             assert_eq!(answer.value, job.value, "{} {}", benchmark.name, job.argument);

@@ -26,6 +26,7 @@ Examples:
   girih bench bend ir                     these suites
   girih bench bend --only sort            programs with `sort` in their names
   girih bench bend --rivals               beside C and upstream, if they are found
+  girih bench corpus --rivals             beside Haskell, if its compiler `ghc` is found
   girih bench --output report             bench.json, bench.md and bench.svg in this folder
   girih bench --markdown > today.md       the tables as a page
   girih bench --json > today.json         the figures, for a later comparison
@@ -50,7 +51,7 @@ pub struct Bench {
     /// How many runs make a figure, after others that warm up
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     samples: u16,
-    /// Also measure the same jobs in C, and with upstream's `bend` and `hvm` (named by GIRIH_BEND and GIRIH_HVM, or on the path)
+    /// Also measure the same jobs in C or Haskell, and with upstream's `bend` and `hvm` (named by GIRIH_BEND and GIRIH_HVM, or on the path)
     #[arg(long)]
     rivals: bool,
     /// Write bench.json, bench.md and bench.svg into this folder [default: `girih-bench-DEVICE` if all suites are measured, otherwise none]
