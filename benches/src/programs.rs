@@ -119,8 +119,6 @@ benchmarks! {
         10 "27", 100 "648", 3000 "37602";
     "fft" "fast Fourier transform in a tree, depth" floats:
         3 "2.047", 10 "309.992", 18 "79360.000";
-    "fib_ordered" "two calls put together in order, n" integers:
-        3 "8", 12 "228192", 40 "12848491";
     "fold_list" "list folded from its head, length" integers:
         10 "8907907", 5000 "7467107", 1_048_576 "2982750";
     "game_tree" "minimax that gives pairs, depth" integers, haskell:
@@ -203,6 +201,8 @@ benchmarks! {
         5 "(0, (14, 4))", 2 "(2048, (756, 864))", 0 "(131184, (77904, 46080))";
     "tilings" "tilings by dominoes, columns" integers:
         2 "5", 5 "95", 16 "9475901";
+    "two_calls" "two calls put together in order, n" integers:
+        3 "8", 12 "228192", 40 "12848491";
     "walsh" "Walsh-Hadamard transform in a tree, depth" integers:
         3 "10800", 10 "11539968", 20 "15264000";
     "word_count" "words counted in a map, words" integers:

@@ -7,11 +7,11 @@
 //! Invariant: an item stands behind all whose variables it uses.
 
 use super::Part;
-use super::items::{Item, Kind, Pattern};
+use super::items::{Item, Kind, Pattern, bound_inside};
 use crate::bits::Bits;
 use girih_base::span::Span;
 use girih_term::{LocalId, Target, Term, TermKind};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// For each item the items that it waits for, directly or not.
 type Waits = Vec<Bits>;
@@ -55,6 +55,11 @@ impl Part<'_> {
             let others = items.iter().flatten();
             let mut one = match <[Item; 1]>::try_from(inside) {
                 Ok([one]) => one,
+                // It can be no call, and what it binds has the same names inside and outside.
+                Err(several) if !is_alone && is_closed(&several) => {
+                    order.extend(self.scheduled(several));
+                    continue;
+                }
                 Err(several) => {
                     let wanted = wanted(&several, others);
                     self.joined(several, &wanted)
@@ -95,6 +100,13 @@ fn wanted<'i>(items: &[Item], others: impl Iterator<Item = &'i Item>) -> Vec<Loc
     let bound: BTreeSet<LocalId> = items.iter().flat_map(Item::binds).collect();
     let used: BTreeSet<LocalId> = others.flat_map(|item| item.mentions.iter().copied()).collect();
     bound.intersection(&used).copied().collect()
+}
+
+/// Whether items use nothing but what they bind: [`outline`](Part::outline) makes no definition of such.
+fn is_closed(items: &[Item]) -> bool {
+    let mut bound: HashSet<LocalId> = items.iter().flat_map(Item::binds).collect();
+    items.iter().for_each(|item| bound_inside(&item.value, &mut bound));
+    items.iter().flat_map(|item| &item.mentions).all(|local| bound.contains(local))
 }
 
 /// What each item waits for.
