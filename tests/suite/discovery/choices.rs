@@ -120,7 +120,7 @@ def early(t: T) -> u24:
 def main() -> u24:
   return mx(mk(5)) + early(mk(4))
 ",
-        together: &[("mk", "mk & mk"), ("mx", "mx & mx")],
+        together: &[("main", "mk & mx"), ("mk", "mk & mk"), ("mx", "mx & mx")],
     },
     Case {
         name: "object_taken_apart_between",
