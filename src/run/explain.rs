@@ -3,6 +3,7 @@
 //! Compiled code keeps neither. So the evaluator goes the same way again, with the answers that the host gave the first time, and
 //! nothing is written twice. If it does not get there soon, the error is told as the compiled code knows it.
 
+use super::effects::Answer;
 use girih_base::diag::{Code as ErrorCode, Diagnostic};
 use girih_term::DefId;
 use girih_term::code::Code;
@@ -15,14 +16,6 @@ use std::collections::VecDeque;
 const CALLS: u64 = 50_000_000;
 /// How much may have been answered: effects, and the bytes that were read.
 const MOST_ANSWERED: usize = 1 << 20;
-
-/// What the host answered.
-pub(super) enum Answer {
-    Nothing,
-    Number(u64),
-    Bytes(Vec<u8>),
-    Error(i32),
-}
 
 /// A host that remembers what it answered.
 pub(super) struct Recorder<'h> {
@@ -52,7 +45,7 @@ impl<'h> Recorder<'h> {
     }
 
     fn done(&mut self, result: Result<(), i32>) -> Result<(), i32> {
-        self.remember(0, || result.map_or_else(Answer::Error, |()| Answer::Nothing));
+        self.remember(0, || Answer::of_nothing(result));
         result
     }
 }
@@ -60,7 +53,7 @@ impl<'h> Recorder<'h> {
 impl Host for Recorder<'_> {
     fn open(&mut self, path: &str, mode: &str) -> Result<u32, i32> {
         let result = self.host.open(path, mode);
-        self.remember(0, || result.map_or_else(Answer::Error, |file| Answer::Number(file.into())));
+        self.remember(0, || Answer::of_number(result));
         result
     }
 
@@ -72,7 +65,7 @@ impl Host for Recorder<'_> {
     fn read(&mut self, file: u32, count: usize) -> Result<Vec<u8>, i32> {
         let result = self.host.read(file, count);
         let size = result.as_ref().map_or(0, Vec::len);
-        self.remember(size, || result.clone().map_or_else(Answer::Error, Answer::Bytes));
+        self.remember(size, || Answer::of_bytes(result.clone()));
         result
     }
 
@@ -108,54 +101,38 @@ struct Replay {
 }
 
 impl Replay {
-    fn number(&mut self) -> Result<u64, i32> {
-        match self.log.pop_front() {
-            Some(Answer::Number(number)) => Ok(number),
-            Some(Answer::Error(error)) => Err(error),
-            Some(Answer::Nothing | Answer::Bytes(_)) | None => Err(0),
-        }
-    }
-
-    fn nothing(&mut self) -> Result<(), i32> {
-        match self.log.pop_front() {
-            Some(Answer::Nothing) => Ok(()),
-            Some(Answer::Error(error)) => Err(error),
-            Some(Answer::Number(_) | Answer::Bytes(_)) | None => Err(0),
-        }
+    fn next(&mut self) -> Answer {
+        self.log.pop_front().unwrap_or(Answer::Error(0))
     }
 }
 
 impl Host for Replay {
     fn open(&mut self, _path: &str, _mode: &str) -> Result<u32, i32> {
-        self.number().map(|file| file as u32)
+        self.next().number().map(|file| file as u32)
     }
 
     fn close(&mut self, _file: u32) -> Result<(), i32> {
-        self.nothing()
+        self.next().nothing()
     }
 
     fn read(&mut self, _file: u32, _count: usize) -> Result<Vec<u8>, i32> {
-        match self.log.pop_front() {
-            Some(Answer::Bytes(bytes)) => Ok(bytes),
-            Some(Answer::Error(error)) => Err(error),
-            Some(Answer::Number(_) | Answer::Nothing) | None => Err(0),
-        }
+        self.next().bytes()
     }
 
     fn write(&mut self, _file: u32, _bytes: &[u8]) -> Result<(), i32> {
-        self.nothing()
+        self.next().nothing()
     }
 
     fn flush(&mut self, _file: u32) -> Result<(), i32> {
-        self.nothing()
+        self.next().nothing()
     }
 
     fn seek(&mut self, _file: u32, _offset: i64, _from: Whence) -> Result<(), i32> {
-        self.nothing()
+        self.next().nothing()
     }
 
     fn now(&mut self) -> u64 {
-        self.number().unwrap_or(0)
+        self.next().number().unwrap_or(0)
     }
 
     fn sleep(&mut self, _nanoseconds: u64) {}

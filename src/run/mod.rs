@@ -5,7 +5,8 @@
 //! | how a program is run: tier, device, limits | [`options`] |
 //! | a program ready to run | [`Executable`] |
 //! | which tier and which device are chosen, and why | [`select`] |
-//! | a pure program run on the processor and on a card at the same time; the first result counts | [`device_race`], [`rivalry`] |
+//! | a program run on the processor and on a card at the same time; the first result counts | [`device_race`], [`rivalry`] |
+//! | effects of such a program, each of which is performed once | [`effects`] |
 //! | compiled code on the host | [`runner`] |
 //! | compiled code on a device | [`on_device`], [`device_sizes`] |
 //! | programs as nets, on the host or on a device | [`net`] |
@@ -14,6 +15,7 @@
 
 mod device_race;
 mod device_sizes;
+mod effects;
 mod explain;
 #[cfg_attr(not(feature = "net"), path = "absent/net.rs")]
 mod net;
@@ -124,7 +126,7 @@ impl Executable {
     /// If the program fails, needs too much memory, or is interrupted.
     pub fn run(&mut self, host: &mut (dyn Host + Send)) -> Result<String, Error> {
         match self.rivalry.take() {
-            Some(rivalry) => self.run_in_contest(rivalry),
+            Some(rivalry) => self.run_in_contest(rivalry, host),
             None => self.run_alone(host),
         }
     }

@@ -34,8 +34,8 @@ pub struct RunOptions {
     pub count: bool,
     /// Whether the evaluator goes the way to an error again, if it gets there soon, to tell which calls led there.
     pub explain: bool,
-    /// Whether the processor takes part where a card runs a program that has no effects, and the first result counts: with `auto` it begins while a
-    /// card is looked for; beside a card that was named it begins when the card does. If none, a device runs the program alone. When
+    /// Whether the processor takes part where a card runs a program, and the first result counts: with `auto` it begins while a card is looked for;
+    /// beside a card that was named it begins when the card does. Each effect is performed once. If none, a device runs the program alone. When
     /// the processor is done, a driver may still be at work on a thread: see [`leave`](crate::leave()).
     pub contest: Option<Contest>,
 }

@@ -2,13 +2,14 @@
 //!
 //! Invariant: while two take part, each has a flag of its own, and looks at no other; the race looks at the user's.
 
-use super::device_race::{self, Contest, Entrant, Finish, Loser, Nobody, Race, Said, TICK, Who};
+use super::device_race::{self, Contest, Entrant, Finish, Loser, Message, Race, TICK, Who};
 use super::select::{Engine, Ready, on_a_card, tasks};
 use super::{Executable, RunDevice, RunOptions, Stats, gone, runner};
 use crate::devices::Selector;
 use crate::error::Error;
 use crate::stack::on_big_stack;
 use girih_base::diag::Code;
+use girih_term::io::Host;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -40,7 +41,7 @@ enum Rival {
     /// It is ready.
     Ready(Box<Executable>),
     /// It has been told to stop.
-    Stopping(Receiver<Said<Ran>>),
+    Stopping(Receiver<Message<Ran>>),
 }
 
 /// What came of a run, and what ran.
@@ -94,12 +95,14 @@ impl Rivalry {
         let Rival::Stopping(receiver) = &self.rival else { return };
         let said = loop {
             match receiver.try_recv() {
-                Ok((_, said)) => break said,
+                Ok(Message::Done(_, said)) => break said,
+                // It is told to stop, and gets no answer.
+                Ok(Message::Asks(..)) => {}
                 Err(TryRecvError::Disconnected) => break None,
                 Err(TryRecvError::Empty) if !self.waits || self.is_stopped() => return,
                 Err(TryRecvError::Empty) => match receiver.recv_timeout(TICK) {
-                    Ok((_, said)) => break said,
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+                    Ok(Message::Done(_, said)) => break said,
+                    Ok(Message::Asks(..)) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
                 },
             }
         };
@@ -126,7 +129,11 @@ impl Rivalry {
 
 impl Executable {
     /// Runs the program where it is ready, and where somebody else runs it, if that is earlier; then there it is ready.
-    pub(super) fn run_in_contest(&mut self, mut rivalry: Rivalry) -> Result<String, Error> {
+    pub(super) fn run_in_contest(
+        &mut self,
+        mut rivalry: Rivalry,
+        host: &mut (dyn Host + Send),
+    ) -> Result<String, Error> {
         rivalry.gather();
         let mut head_start = Duration::ZERO;
         let mut was_ready = false;
@@ -155,7 +162,7 @@ impl Executable {
             rival => (mine, rival),
         };
         let has_rival = card.is_some();
-        let Race { outcome, loser } = device_race::first(processor, card, head_start, rivalry.user.as_deref());
+        let Race { outcome, loser } = device_race::first(processor, card, head_start, rivalry.user.as_deref(), host);
         let Some(Ran { executable, result }) = outcome else {
             return Err(Error::new(self.sources.clone(), vec![gone()]));
         };
@@ -193,8 +200,8 @@ impl Executable {
         let flag = self.options.interrupt.get_or_insert_default().clone();
         // The end of an earlier run may have raised it.
         flag.store(false, Ordering::Relaxed);
-        let run = move || {
-            let result = self.run_alone(&mut Nobody);
+        let run = move |host: &mut (dyn Host + Send)| {
+            let result = self.run_alone(host);
             Some(Ran { executable: self, result }.finish())
         };
         Entrant { flag, run: Box::new(run) }
@@ -218,7 +225,7 @@ impl Executable {
         let (flag, code, entry) = (Arc::new(AtomicBool::new(false)), self.code.clone()?, self.entry);
         let options = RunOptions { interrupt: Some(flag.clone()), ..self.options.clone() };
         let sources = self.sources.clone();
-        let run = move || {
+        let run = move |host: &mut (dyn Host + Send)| {
             let started = Instant::now();
             let ready = on_big_stack(|| on_a_card(&code, &options, &cards)).ok()?;
             let Ready { choice, engine, flag: _, helper: _ } = ready;
@@ -226,7 +233,7 @@ impl Executable {
             let code = Some(code);
             let (rivalry, has_run) = (None, true);
             let mut executable = Executable { sources, code, entry, engine, options, choice, stats, rivalry, has_run };
-            let result = executable.run_alone(&mut Nobody);
+            let result = executable.run_alone(host);
             Some(Ran { executable, result }.finish())
         };
         Some(Entrant { flag, run: Box::new(run) })

@@ -1,6 +1,5 @@
 //! Which tier and which device run a program, and why.
 
-use super::device_race;
 use super::device_sizes;
 use super::net::{self, NetEngine};
 use super::options::{RunDevice, RunOptions, Tier};
@@ -195,7 +194,7 @@ fn compiled(code: &Code, called: Option<&Root>, options: &RunOptions) -> Result<
             let direct = girih_task::compile_for(code, &roots(code, called))?;
             let (candidates, why) = candidates(&direct.module, options);
             let begins = options.contest.is_some() && Feature::Cpu.is_built();
-            if begins && candidates == AUTO && device_race::is_pure(&direct, code.program()) {
+            if begins && candidates == AUTO {
                 return begun(code, options, "`auto` begins with this device, while it looks for a card");
             }
             let found = match first_that_runs(code, called, options, candidates, why) {
@@ -220,7 +219,7 @@ fn compiled(code: &Code, called: Option<&Root>, options: &RunOptions) -> Result<
     }
 }
 
-/// A program without effects on the processor, which others run, too.
+/// A program on the processor, which others run, too.
 fn begun(code: &Code, options: &RunOptions, why: &str) -> Result<Ready, Vec<Diagnostic>> {
     let flag = Arc::new(AtomicBool::new(false));
     let options = RunOptions { interrupt: Some(flag.clone()), ..options.clone() };
@@ -228,11 +227,9 @@ fn begun(code: &Code, options: &RunOptions, why: &str) -> Result<Ready, Vec<Diag
     Ok(Ready { choice, engine, flag: Some(flag), helper: None })
 }
 
-/// A program on a card that was named, with the processor beside it if the program has no effects.
+/// A program on a card that was named, with the processor beside it.
 fn helped(code: &Code, called: Option<&Root>, options: &RunOptions, card: Place) -> Result<Ready, Vec<Diagnostic>> {
-    let direct = girih_task::compile_for(code, &roots(code, called))?;
-    let is_pure = called.is_none() && device_race::is_pure(&direct, code.program());
-    if !is_pure || !Feature::Cpu.is_built() {
+    if called.is_some() || !Feature::Cpu.is_built() {
         return compiled_for(code, called, options, card, "the device was named").map(Ready::from);
     }
     let flag = Arc::new(AtomicBool::new(false));

@@ -5,6 +5,7 @@ use super::{Contest, RunDevice, RunOptions, Tier, Work};
 use crate::devices::{Profile, Selector};
 use crate::{Code, Error, Options, Program, SystemHost};
 use girih_runtime::{DeviceKind, StepStats};
+use girih_term::io::Host;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -252,21 +253,71 @@ fn a_card_answers_where_the_processor_cannot() {
 }
 
 #[test]
-fn errors_of_a_program_in_a_contest_come_once_and_effects_are_in_none() {
+fn errors_of_a_program_in_a_contest_come_once() {
     let text = SORT.replace("n * 37 % 64", "n / 0");
     for head_start in [Duration::ZERO, Duration::MAX] {
         let report = run(&text, &contest(head_start)).expect_err("it fails");
         let codes: Vec<Code> = report.diagnostics.iter().map(|error| error.code).collect();
         assert_eq!(codes, [Code::DivisionByZero]);
     }
-    let effects = SORT.replace(
-        "def main():\n  return sorted(4, 0)",
-        "def main():\n  with IO:\n    * <- IO/print(\"\")\n    return wrap(sorted(4, 0))",
-    );
-    for options in [contest(Duration::MAX), helped()] {
-        let executable = program(&effects).compile(&options).expect("it compiles");
-        assert!(!executable.was_in_contest(), "{}", executable.choice());
+}
+
+/// A program that asks, waits for answers, computes and says what came of it, again and again.
+const TALKS: &str = "
+def talk(n, sum):
+  with IO:
+    * <- IO/print(\"more?\\n\")
+    line <- IO/input()
+    match line:
+      case Result/Ok:
+        match line.val:
+          case String/Cons:
+            * <- IO/print(\"so:\\n\")
+            more = total(sorted(4, n))
+            return talk(n + 1, sum + more)
+          case String/Nil:
+            return wrap((n, sum))
+      case Result/Err:
+        return wrap((n, sum))
+
+def total(list):
+  match list:
+    case List/Nil:
+      return 0
+    case List/Cons:
+      return list.head + total(list.tail)
+
+def main():
+  return talk(0, 0)
+";
+
+#[test]
+fn effects_of_a_program_in_a_contest_are_performed_once() {
+    let text = SORT.replace("def main():\n  return sorted(4, 0)\n", TALKS);
+    let talk = |options: &RunOptions| {
+        let mut executable = program(&text).compile(options).expect("it compiles");
+        let mut answers = vec![];
+        for _ in 0..3 {
+            let written = Arc::new(std::sync::Mutex::new(vec![]));
+            let mut host = SystemHost::new()
+                .with_stdin(std::io::Cursor::new(b"a\nb\nc\n"))
+                .with_stdout(Box::new(Sink(Arc::clone(&written))));
+            let result = executable.run(&mut host).expect("it ends");
+            drop(host);
+            answers.push((result, written.lock().expect("nobody has panicked").clone()));
+        }
+        (executable.was_in_contest(), answers)
+    };
+    let alone = talk(&RunOptions { device: RunDevice::Cpu, ..RunOptions::default() });
+    assert!(!alone.0);
+    let said = String::from_utf8(alone.1[0].1.clone()).expect("it is text");
+    assert_eq!(said.matches("more?\n").count(), 4, "{said}");
+    for options in [contest(Duration::MAX), contest(Duration::ZERO), helped()] {
+        assert_eq!(talk(&options), (true, alone.1.clone()));
     }
+    // Where the processor has no memory, the other one goes on from where it was.
+    let options = RunOptions { fail_each: Some(400), heap: Some(1 << 20), ..contest(Duration::ZERO) };
+    assert_eq!(talk(&options).1, alone.1);
 }
 
 /// A device that was named, for which the reference machine stands, and the processor beside it.
@@ -314,17 +365,17 @@ fn the_processor_stops_when_a_card_is_done() {
     let flag = Arc::new(AtomicBool::new(false));
     let options = RunOptions { device: RunDevice::Cpu, interrupt: Some(flag.clone()), ..RunOptions::default() };
     let mut executable = program(forever).compile(&options).expect("it compiles");
-    let processor = move || {
+    let processor = move |_: &mut (dyn Host + Send)| {
         let result = executable.run(&mut SystemHost::new());
         Some(Finish { outcome: result, is_final: false })
     };
-    let card = || {
+    let card = |_: &mut (dyn Host + Send)| {
         std::thread::sleep(Duration::from_millis(200));
         Some(Finish { outcome: Ok("a value".to_owned()), is_final: true })
     };
     let processor = Entrant { flag, run: Box::new(processor) };
     let card = Entrant { flag: Arc::default(), run: Box::new(card) };
     // The processor would go on for ever, and has stopped when this returns.
-    let race = device_race::first(processor, Some(card), Duration::ZERO, None);
+    let race = device_race::first(processor, Some(card), Duration::ZERO, None, &mut SystemHost::new());
     assert_eq!(race.outcome.expect("a card is done").expect("a value"), "a value");
 }

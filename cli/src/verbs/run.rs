@@ -68,8 +68,7 @@ pub struct Run {
     /// evaluator, which says what programs mean; interpreter, the reference machine
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device::parse)]
     device: device::Device,
-    /// Run it on the named device alone. Otherwise the processor runs a program without effects beside a graphics card, and the first
-    /// result counts
+    /// Run it on the named device alone. Otherwise the processor runs the program beside a graphics card, and the first result counts
     #[arg(long)]
     alone: bool,
     /// How to compile it
