@@ -104,7 +104,8 @@ pub struct ForkJoin {
 pub struct Form {
     /// Invocations of a workgroup.
     pub workgroup: u32,
-    /// How many frames a lane's stack has room for.
+    /// How many frames a lane's stack has room for, if they are not large. A stack that is full goes to the pool as a whole, in global memory, so a
+    /// search that is deeper than its stack takes three times as long.
     pub stack: u32,
     /// How far calls are gone into where they are made.
     pub depth: Depth,
@@ -113,6 +114,9 @@ pub struct Form {
     pub code: usize,
 }
 
+/// Words of private memory that a lane's stack shall have at most: where frames are large, it has room for fewer, but for half of what its form says.
+const STACK_WORDS: u32 = 1 << 10;
+
 /// How far calls are gone into where a kernel would be larger than its form allows: the first of these with which it is not, or else the last.
 const SHALLOWER: [Depth; 2] =
     [Depth { segment: 30, function: 10, recursion: 1 }, Depth { segment: 0, function: 0, recursion: 0 }];
@@ -120,7 +124,7 @@ const SHALLOWER: [Depth; 2] =
 impl Form {
     /// Kernels for graphics cards.
     pub const FAST: Form =
-        Form { workgroup: 128, stack: 32, depth: Depth { segment: 60, function: 20, recursion: 1 }, code: 5200 };
+        Form { workgroup: 128, stack: 64, depth: Depth { segment: 60, function: 20, recursion: 1 }, code: 5200 };
     /// Kernels that compile fast, for software adapters.
     pub const SMALL: Form =
         Form { workgroup: 32, stack: 16, depth: Depth { segment: 0, function: 0, recursion: 0 }, code: usize::MAX };
@@ -174,10 +178,11 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
         results: labels.results,
         kept: labels.kept,
         pushes,
-        stack: form.stack.max(pushes + 2),
         reserve: writer.reserve,
         ..fixed
     };
+    let stack = (STACK_WORDS / shape.stack_frame()).clamp(form.stack / 2, form.stack);
+    let shape = ProgramSizes { stack: stack.max(pushes + 2), ..shape };
     let (kernel, mut writer, entries) = write(&shape, depth).map_err(one)?;
     let pointers = pointers::pointers(&mut writer, shape.registers, shape.kept).map_err(one)?;
     let labels = writer.labels.all.iter().map(|(function, point)| (*function, waits_for(module, *function, *point)));
