@@ -110,8 +110,8 @@ pub(super) enum Loser<T> {
 pub(super) enum Message<T> {
     /// It is done; nothing came of it if it has panicked or there was nothing to run on.
     Done(Who, Option<Finish<T>>),
-    /// It wants an effect.
-    Asks(Who, Asked),
+    /// The card wants an effect.
+    Asks(Asked),
 }
 
 /// Runs a program on the processor and, after the head start, on a card if there is one, and gives the first final outcome; if there is none, what the
@@ -163,8 +163,8 @@ pub(super) fn first<T: Send + 'static>(
             }
             let (who, finish) = match receiver.recv_timeout(TICK) {
                 Err(_nothing) => continue,
-                Ok(Message::Asks(who, asked)) => {
-                    let found = stage().answer(who, asked.number, &asked.effect);
+                Ok(Message::Asks(asked)) => {
+                    let found = stage().answer(Who::Card, asked.number, &asked.effect);
                     asked.answer(found);
                     continue;
                 }
@@ -210,9 +210,15 @@ fn begin_on_a_card<T: Send + 'static>(card: Entrant<T>, sender: &Sender<Message<
     let Entrant { flag, run } = card;
     let asks = sender.clone();
     let mut host = Replica::new(move |number, effect| {
-        Asked::ask(number, effect, &flag, |asked| asks.send(Message::Asks(Who::Card, asked)).is_ok())
+        Asked::ask(number, effect, &flag, |asked| asks.send(Message::Asks(asked)).is_ok())
     });
-    let spawn = |work: Work<'static>| Builder::new().name("contest".to_owned()).spawn(work).is_ok();
+    let spawn = |work: Work<'static>| {
+        // This thread answers, so it cannot ask: without another one there is no card.
+        if Builder::new().name("contest".to_owned()).spawn(work).is_err() {
+            let _ = sender.send(Message::Done(Who::Card, None));
+        }
+        true
+    };
     begin(Who::Card, sender.clone(), move || run(&mut host), spawn);
 }
 

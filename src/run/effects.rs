@@ -267,3 +267,41 @@ impl Host for Replica<'_> {
         self.perform(Effect::Sleep(nanoseconds));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SystemHost;
+
+    fn flags() -> [Option<Arc<AtomicBool>>; 2] {
+        [Some(Arc::default()), Some(Arc::default())]
+    }
+
+    #[test]
+    fn answers_are_kept_until_both_have_had_them() {
+        let mut host = SystemHost::new();
+        let mut stage = Stage::new(&mut host, flags());
+        let times: Vec<_> = (0..10).map(|number| stage.answer(Who::Card, number, &Effect::Now)).collect();
+        assert_eq!(stage.answers.len(), 10);
+        let again: Vec<_> = (0..10).map(|number| stage.answer(Who::Processor, number, &Effect::Now)).collect();
+        assert!(times == again && times.iter().all(Option::is_some), "{times:?} {again:?}");
+        assert_eq!(stage.answers.len(), 0);
+        stage.leaves(Who::Card);
+        assert!(stage.answer(Who::Processor, 10, &Effect::Now).is_some());
+        assert_eq!((stage.answers.len(), stage.answer(Who::Card, 10, &Effect::Now)), (0, None));
+    }
+
+    #[test]
+    fn who_is_too_far_behind_is_told_to_stop() {
+        let flags = flags();
+        let mut host = SystemHost::new();
+        let mut stage = Stage::new(&mut host, flags.clone());
+        let raised = || flags.each_ref().map(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)));
+        for number in 0..=MOST_BEHIND {
+            assert!(stage.answer(Who::Processor, number, &Effect::Now).is_some());
+        }
+        assert_eq!((raised(), stage.has(Who::Card)), ([false, false], true));
+        assert!(stage.answer(Who::Processor, MOST_BEHIND + 1, &Effect::Now).is_some());
+        assert_eq!((raised(), stage.has(Who::Card), stage.answers.len()), ([false, true], false, 0));
+    }
+}

@@ -97,12 +97,12 @@ impl Rivalry {
             match receiver.try_recv() {
                 Ok(Message::Done(_, said)) => break said,
                 // It is told to stop, and gets no answer.
-                Ok(Message::Asks(..)) => {}
+                Ok(Message::Asks(_)) => {}
                 Err(TryRecvError::Disconnected) => break None,
                 Err(TryRecvError::Empty) if !self.waits || self.is_stopped() => return,
                 Err(TryRecvError::Empty) => match receiver.recv_timeout(TICK) {
                     Ok(Message::Done(_, said)) => break said,
-                    Ok(Message::Asks(..)) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+                    Ok(Message::Asks(_)) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
                 },
             }
         };
