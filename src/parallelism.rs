@@ -127,20 +127,34 @@ impl fmt::Display for Parallelism {
         } else {
             write!(f, "calls that run at the same time:")?;
         }
-        for Together { place, function, calls } in &self.together {
-            let calls: Vec<String> = calls.iter().map(|call| format!("`{call}`")).collect();
-            write!(f, "\n  {place}: in `{function}`: {}", calls.join(", "))?;
+        for group in &self.together {
+            write!(f, "\n  {group}")?;
         }
         if !self.in_order.is_empty() {
             write!(f, "\ncalls that wait for others:")?;
         }
-        for InOrder { place, call, on: (on, at), needs_result } in &self.in_order {
-            if *needs_result {
-                write!(f, "\n  {place}: `{call}` needs the result of `{on}` ({at})")?;
-            } else {
-                write!(f, "\n  {place}: whether `{call}` is called depends on the result of `{on}` ({at})")?;
-            }
+        for call in &self.in_order {
+            write!(f, "\n  {call}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Together {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Together { place, function, calls } = self;
+        let calls: Vec<String> = calls.iter().map(|call| format!("`{call}`")).collect();
+        write!(f, "{place}: in `{function}`: {}", calls.join(", "))
+    }
+}
+
+impl fmt::Display for InOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InOrder { place, call, on: (on, at), needs_result } = self;
+        if *needs_result {
+            write!(f, "{place}: `{call}` needs the result of `{on}` ({at})")
+        } else {
+            write!(f, "{place}: whether `{call}` is called depends on the result of `{on}` ({at})")
+        }
     }
 }

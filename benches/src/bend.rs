@@ -4,7 +4,7 @@
 //! starts with a new heap, as a process of C or Haskell does. On a device, a program is compiled and loaded once and then run many times, because drivers
 //! take up to seconds for that.
 
-use super::figures::{Peer, Rival, Row, Run, Size, Way};
+use super::figures::{Calls, Peer, Rival, Row, Run, Size, Way};
 use super::programs::{BENCHMARKS, Benchmark, CORPUS, Job, Shelf, lines};
 use super::rivals::{Answer, Cc, Ghc, Process, Upstream};
 use super::spread::{Spread, median};
@@ -152,6 +152,7 @@ impl Programs {
             runs: runs.filter_map(|(c, s)| Some(Run { threads: c.threads, time: Spread::of(s)? })).collect(),
             bytes: Some(counted.bytes),
             way: counted.way,
+            calls: Some(calls(benchmark, job)?),
             work: None,
             peers: opponents.iter().filter_map(Opponent::peer).chain(upstream).collect(),
         })
@@ -203,6 +204,7 @@ fn compilation(plan: &Selection) -> Result<Row, Report> {
         runs: time.into_iter().map(|time| Run { threads: Some(1), time }).collect(),
         bytes: None,
         way: None,
+        calls: None,
         work: None,
         peers: vec![],
     })
@@ -330,10 +332,20 @@ fn compiled(
         contest: (!plan.alone).then(Contest::default),
         ..RunOptions::default()
     };
+    Ok(program(benchmark, job).compile(&options)?)
+}
+
+fn program(benchmark: &Benchmark, job: Job) -> Program {
     let arguments = vec![job.argument.to_string()];
     let name = format!("{}.bend", benchmark.name);
-    let program = Program::from_text(&name, benchmark.bend, &Options { arguments, ..Options::default() });
-    Ok(program.compile(&options)?)
+    Program::from_text(&name, benchmark.bend, &Options { arguments, ..Options::default() })
+}
+
+/// Which calls of a program run at the same time, and which wait for others.
+fn calls(benchmark: &Benchmark, job: Job) -> Result<Calls, Report> {
+    let found = program(benchmark, job).parallelism()?;
+    let together = found.together.iter().map(ToString::to_string).collect();
+    Ok(Calls { together, in_order: found.in_order.iter().map(ToString::to_string).collect() })
 }
 
 /// Upstream's runtime on all cores. One that fails or is wrong does not take part.

@@ -74,6 +74,8 @@ pub struct Row {
     pub bytes: Option<u64>,
     /// How the last run went, where a card was named.
     pub way: Option<Way>,
+    /// Which calls of a Bend program run at the same time, and which wait for others.
+    pub calls: Option<Calls>,
     /// What is done in a run, where that is known.
     pub work: Option<Work>,
     /// What others take for the same.
@@ -89,6 +91,15 @@ pub struct Way {
     pub lanes: Option<u32>,
     /// Supersteps, or phases of a plan; none on the processor.
     pub steps: Option<u64>,
+}
+
+/// Calls of a Bend program: a line each, with its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// Calls that run at the same time.
+    pub together: Vec<String>,
+    /// Calls that wait for others, and why.
+    pub in_order: Vec<String>,
 }
 
 /// How large a job is.

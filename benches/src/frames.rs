@@ -92,6 +92,7 @@ impl Session for Shaders {
             runs: contenders.iter().filter_map(|(threads, _, _, samples)| run(*threads, samples)).collect(),
             bytes: None,
             way: None,
+            calls: None,
             work: Some(Work::Frames(1.0)),
             peers: vec![],
         })

@@ -1,7 +1,7 @@
 //! Figures as JSON, written and read.
 
 use super::baseline::Change;
-use super::figures::{Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Way, Work};
+use super::figures::{Calls, Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Way, Work};
 use super::machine::Machine;
 use super::spread::Spread;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub fn write_changes(since: &str, changes: &[Change], threshold: f64) -> Value {
 }
 
 fn row(row: &Row, ceilings: Option<Ceilings>) -> Value {
-    let Row { suite, name, size, compile, runs, bytes, way, work, peers } = row;
+    let Row { suite, name, size, compile, runs, bytes, way, calls, work, peers } = row;
     let way = way.as_ref().map(|way| json!({"name": way.name, "lanes": way.lanes, "steps": way.steps}));
     let run = |run: &Run| json!({"threads": run.threads, "seconds": spread(&run.time)});
     let peer = |peer: &Peer| {
@@ -54,6 +54,7 @@ fn row(row: &Row, ceilings: Option<Ceilings>) -> Value {
         "runs": runs.iter().map(run).collect::<Vec<_>>(),
         "bytes": bytes,
         "way": way,
+        "calls": calls.as_ref().map(|calls| json!({"together": calls.together, "in_order": calls.in_order})),
         "work": work.map(|work| json!({"of": unit(work), "amount": work.amount()})),
         "per_second": rate.map(Work::amount),
         "of_ceiling": share.map(|(part, ceiling)| json!({"part": part, "ceiling": ceiling})),
@@ -125,6 +126,7 @@ fn read_row(value: &Value) -> Result<Row, String> {
         runs: all(value, "runs", run)?,
         bytes: value["bytes"].as_u64(),
         way: present(&value["way"]).map(read_way).transpose()?,
+        calls: present(&value["calls"]).map(read_calls).transpose()?,
         work: present(&value["work"]).map(read_work).transpose()?,
         peers: all(value, "peers", peer)?,
     })
@@ -133,6 +135,12 @@ fn read_row(value: &Value) -> Result<Row, String> {
 fn read_way(value: &Value) -> Result<Way, String> {
     let lanes = value["lanes"].as_u64().and_then(|lanes| u32::try_from(lanes).ok());
     Ok(Way { name: string(value, "name")?, lanes, steps: value["steps"].as_u64() })
+}
+
+fn read_calls(value: &Value) -> Result<Calls, String> {
+    let lines =
+        |name: &str| all(value, name, |line| line.as_str().map(str::to_owned).ok_or_else(|| lacks("text", name)));
+    Ok(Calls { together: lines("together")?, in_order: lines("in_order")? })
 }
 
 fn read_spread(value: &Value) -> Result<Spread, String> {

@@ -188,6 +188,7 @@ impl Session for IrKernels {
             runs: Spread::of(&taken.runs).into_iter().map(|time| Run { threads: None, time }).collect(),
             bytes: None,
             way: None,
+            calls: None,
             work: Some(work),
             peers: vec![],
         })

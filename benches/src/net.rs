@@ -145,6 +145,7 @@ impl Session for NetSession {
             runs: runs.collect(),
             bytes: last.as_ref().map(|reduced| reduced.counts.bytes),
             way: None,
+            calls: None,
             work: last.map(|reduced| Work::Interactions(reduced.counts.total() as f64)),
             peers: peer.into_iter().collect(),
         })

@@ -1,6 +1,6 @@
 //! Figures as tables: for people at a terminal, and as Markdown.
 
-use super::figures::{Ceilings, Failed, Figures, Rival, Row, Work, on};
+use super::figures::{Calls, Ceilings, Failed, Figures, Rival, Row, Work, on};
 
 /// Spaces between columns.
 const GAP: &str = "  ";
@@ -131,6 +131,12 @@ fn columns<'f>(figures: &'f Figures, rows: &[Row]) -> Vec<Column<'f>> {
         let steps = |row: &Row| row.way.as_ref()?.steps;
         columns.push(Column::new("steps", move |row| steps(row).map_or_else(missing, |steps| steps.to_string())));
     }
+    if has(|row| row.calls.is_some()) {
+        let count =
+            |row: &Row, of: fn(&Calls) -> usize| row.calls.as_ref().map_or_else(missing, |calls| of(calls).to_string());
+        columns.push(Column::new("together", move |row| count(row, |calls| calls.together.len())));
+        columns.push(Column::new("in order", move |row| count(row, |calls| calls.in_order.len())));
+    }
     if has(|row| row.bytes.is_some()) {
         columns.push(Column::new("memory", |row| row.bytes.map_or_else(missing, bytes)));
     }
@@ -158,6 +164,7 @@ pub fn notes(figures: &Figures) -> Vec<String> {
     notes.extend(ceilings.map(roofline));
     notes.extend(rivals.iter().map(|Rival { name, what }| format!("{name}: {what}")));
     notes.extend(rows.iter().flat_map(outliers));
+    notes.extend(waiting(rows));
     notes.extend(failed.iter().map(|Failed { name, why, .. }| format!("{name} failed: {why}")));
     notes
 }
@@ -165,6 +172,21 @@ pub fn notes(figures: &Figures) -> Vec<String> {
 fn roofline(Ceilings { copy, fma }: Ceilings) -> String {
     let (copy, fma) = (rate(Work::Bytes(copy)), rate(Work::Operations(fma)));
     format!("ceilings measured before: a copy {copy}, multiplications with additions (FMA) {fma}")
+}
+
+/// Of each program, the first call that waits for another one, and how many more there are.
+fn waiting(rows: &[Row]) -> Vec<String> {
+    let mut notes: Vec<(&str, String)> = vec![];
+    for row in rows {
+        let in_order = row.calls.as_ref().map_or(&[][..], |calls| &calls.in_order);
+        if let [first, others @ ..] = in_order
+            && notes.iter().all(|(name, _)| *name != row.name)
+        {
+            let more = if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) };
+            notes.push((&row.name, format!("in order: {first}{more}")));
+        }
+    }
+    notes.into_iter().map(|(_, note)| note).collect()
 }
 
 /// Runs that lie far from the others.

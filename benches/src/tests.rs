@@ -1,6 +1,6 @@
 //! The suites at small sizes, and what is made of their figures: tables, pictures, comparisons.
 
-use super::figures::{Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Way, Work};
+use super::figures::{Calls, Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Way, Work};
 use super::machine::Machine;
 use super::programs::{BENCHMARKS, Benchmark, CORPUS, MODULE};
 use super::rivals::{Cc, Ghc, Process};
@@ -203,6 +203,12 @@ fn row(name: &str, size: u32, seconds: [f64; 2], peers: &[(&str, f64, bool)]) ->
         runs: vec![run(1, seconds[0]), run(2, seconds[1])],
         bytes: Some(50_331_648),
         way: (name == "life").then(|| Way { name: "fork-join".to_owned(), lanes: Some(131_072), steps: Some(12) }),
+        calls: (name == "life").then(|| Calls {
+            together: vec!["life.bend:3:5: in `main`: `row`, `rows`".to_owned()],
+            in_order: ["4:5", "5:5"]
+                .map(|at| format!("life.bend:{at}: `next` needs the result of `row` (3:5)"))
+                .to_vec(),
+        }),
         work: None,
         peers: peers.iter().map(peer).collect(),
     }
@@ -211,7 +217,18 @@ fn row(name: &str, size: u32, seconds: [f64; 2], peers: &[(&str, f64, bool)]) ->
 fn kernel(name: &str, size: Size, seconds: f64, work: Work) -> Row {
     let runs = vec![Run { threads: None, time: around(seconds) }];
     let (suite, name) = ("ir".to_owned(), name.to_owned());
-    Row { suite, name, size, compile: Some(0.004), runs, bytes: None, way: None, work: Some(work), peers: vec![] }
+    Row {
+        suite,
+        name,
+        size,
+        compile: Some(0.004),
+        runs,
+        bytes: None,
+        way: None,
+        calls: None,
+        work: Some(work),
+        peers: vec![],
+    }
 }
 
 fn figures() -> Figures {

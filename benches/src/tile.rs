@@ -330,6 +330,7 @@ impl Session for TileKernels {
             runs: Spread::of(&taken.runs).into_iter().map(|time| Run { threads: None, time }).collect(),
             bytes: None,
             way: None,
+            calls: None,
             work: Some(case.work),
             peers: vec![],
         })
