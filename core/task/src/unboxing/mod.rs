@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`known`] | finds the shape of a term's value, where the term shows it |
 //! | [`positions`] | finds the parameters that are replaced by their parts |
+//! | [`roots`] | makes what the host gets at the root alone |
 //! | [`rewrite`] | replaces these parameters and their arguments; a value that is made and taken apart in one function is no value there |
 //!
 //! Invariant: [`positions`] decides what is worthwhile. [`rewrite`] is correct for any decision, as long as each position only gets values of
@@ -15,6 +16,7 @@
 mod known;
 mod positions;
 mod rewrite;
+mod roots;
 
 use girih_base::idx::IndexVec;
 use girih_term::{Body, Ctor, CtorId, DefId, Program, Term, TermKind};
@@ -72,4 +74,6 @@ pub(crate) fn unbox(program: &mut Program, roots: &[DefId], is_long: &dyn Fn(Def
     let givers = known::givers(program, is_long);
     let positions = positions::positions(program, roots, &givers);
     rewrite::rewrite(program, &positions, &givers);
+    // Nothing follows at the end of a root that could be forked.
+    roots::make_at_roots(program, roots, &known::givers(program, &|_| false));
 }

@@ -237,7 +237,7 @@ impl Rewriting<'_> {
             self.set(local, Apart { shape, parts: parts.clone() });
             let rest = self.bindings(before.collect(), body, span);
             let rest = Term::new(TermKind::Let(vec![again], Box::new(rest)), span);
-            body = self.apart(shape, parts, bind.value, rest);
+            body = apart(self.ctors, shape, parts, bind.value, rest);
             return if binds.is_empty() { body } else { Term::new(TermKind::Let(binds, Box::new(body)), span) };
         }
         self.term(&mut body);
@@ -257,7 +257,10 @@ impl Rewriting<'_> {
         let Bind { target, mut value } = bind;
         self.term(&mut value);
         match target {
-            Target::Var(local) if self.apart.contains(&local) => self.variable(local, value, binds),
+            Target::Var(local) if self.apart.contains(&local) => {
+                let value = last_of(value, binds);
+                self.variable(local, value, binds);
+            }
             Target::Tuple(targets) => {
                 if let Some(Apart { shape, parts }) = self.known(&value)
                     && *shape == Shape::Tuple(targets.len())
@@ -377,27 +380,8 @@ impl Rewriting<'_> {
         *args = new;
         for (shape, parts, arg) in elsewhere {
             let inner = std::mem::replace(term, Term::new(TermKind::Era, span));
-            *term = self.apart(shape, parts, arg, inner);
+            *term = apart(self.ctors, shape, parts, arg, inner);
         }
-    }
-
-    /// Takes a value apart for a term.
-    fn apart(&self, shape: Shape, parts: Vec<LocalId>, value: Term, body: Term) -> Term {
-        let span = body.span;
-        let kind = match shape {
-            Shape::Tuple(_) => {
-                let target = Target::Tuple(parts.into_iter().map(Some).collect());
-                TermKind::Let(vec![Bind { target, value }], Box::new(body))
-            }
-            Shape::Ctor(ctor) => {
-                let arms = vec![Arm { ctor, whole: None, fields: parts, body }];
-                let ty = self.ctors[ctor].ty;
-                // It is never of another constructor.
-                let default = (!is_only(self.ctors, ctor)).then(|| Term::new(TermKind::Era, span));
-                TermKind::Match(Box::new(Match { scrutinee: value, ty, arms, default }))
-            }
-        };
-        Term::new(kind, span)
     }
 
     /// Puts the variables that stand for others in their places.
@@ -409,12 +393,47 @@ impl Rewriting<'_> {
     }
 }
 
+/// What a term ends with, behind its bindings, which come before others now: an argument that is taken apart at a call is such a binding.
+fn last_of(term: Term, binds: &mut Vec<Bind>) -> Term {
+    let mut term = term;
+    while let TermKind::Let(inner, body) = term.kind {
+        binds.extend(inner);
+        term = *body;
+    }
+    term
+}
+
 fn variable(local: LocalId, span: Span) -> Term {
     Term::new(TermKind::Local(local), span)
 }
 
+/// Takes a value apart for a term.
+pub(super) fn apart(
+    ctors: &IndexVec<CtorId, Ctor>,
+    shape: Shape,
+    parts: Vec<LocalId>,
+    value: Term,
+    body: Term,
+) -> Term {
+    let span = body.span;
+    let kind = match shape {
+        Shape::Tuple(_) => {
+            let target = Target::Tuple(parts.into_iter().map(Some).collect());
+            TermKind::Let(vec![Bind { target, value }], Box::new(body))
+        }
+        Shape::Ctor(ctor) => {
+            let arms = vec![Arm { ctor, whole: None, fields: parts, body }];
+            let ty = ctors[ctor].ty;
+            // It is never of another constructor.
+            let default = (!is_only(ctors, ctor)).then(|| Term::new(TermKind::Era, span));
+            TermKind::Match(Box::new(Match { scrutinee: value, ty, arms, default }))
+        }
+    };
+    Term::new(kind, span)
+}
+
 /// A value of its parts.
-fn whole(shape: Shape, parts: &[LocalId], span: Span) -> Term {
+pub(super) fn whole(shape: Shape, parts: &[LocalId], span: Span) -> Term {
     let parts = parts.iter().map(|part| variable(*part, span)).collect();
     let kind = match shape {
         Shape::Tuple(_) => TermKind::Tuple(parts),

@@ -88,3 +88,74 @@ fn what_some_caller_does_not_make_is_given_in_one_piece() {
     let difference = functions(PAIRS, &["difference"]);
     assert!(head(&difference).starts_with("fn @difference(%p0: term) ->"), "{difference}");
 }
+
+/// A search whose calls give several values, which `main` gives on.
+const TUPLES: &str = "
+def better(a: (u24, u24), b: (u24, u24)) -> (u24, u24):
+  (x, m) = a
+  (y, n) = b
+  if x > y:
+    return (x, m + n)
+  else:
+    return (y, m + n)
+
+def turned(a: (u24, u24)) -> (u24, u24):
+  (x, m) = a
+  return (999 - x, m)
+
+def play(depth: u24, at: u24) -> (u24, u24):
+  switch depth:
+    case 0:
+      return (at % 101, 1)
+    case _:
+      a = turned(play(depth-1, at * 3))
+      b = turned(play(depth-1, at * 5 + 1))
+      return better(a, b)
+
+def main():
+  return play(9, 12345)
+";
+
+const OBJECTS: &str = "
+object Found { best: u24, count: u24 }
+
+def better(a: Found, b: Found) -> Found:
+  open Found: a
+  open Found: b
+  if a.best > b.best:
+    return Found { best: a.best, count: a.count + b.count }
+  else:
+    return Found { best: b.best, count: a.count + b.count }
+
+def turned(a: Found) -> Found:
+  open Found: a
+  return Found { best: 999 - a.best, count: a.count }
+
+def play(depth: u24, at: u24) -> Found:
+  switch depth:
+    case 0:
+      return Found { best: at % 101, count: 1 }
+    case _:
+      a = turned(play(depth-1, at * 3))
+      b = turned(play(depth-1, at * 5 + 1))
+      return better(a, b)
+
+def main():
+  return play(9, 12345)
+";
+
+#[test]
+fn what_a_call_gives_of_parts_of_its_argument_is_parts_as_well() {
+    let text = functions(TUPLES, &["play", "better", "turned"]);
+    assert!(!text.contains("cell."), "{text}");
+}
+
+#[test]
+fn what_main_gives_is_made_in_main() {
+    for text in [TUPLES, OBJECTS] {
+        let main = functions(text, &["main"]);
+        assert!(main.contains("cell.new") && main.contains("term.pack"), "{main}");
+        let play = functions(text, &["play"]);
+        assert_eq!(head(&play), "fn @play(%p0: u32, %p1: u32) -> u32, u32 {");
+    }
+}
