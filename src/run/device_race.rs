@@ -158,6 +158,7 @@ pub(super) fn first<T: Send + 'static>(
                 if card_at_work {
                     return Race { outcome: said, loser: Loser::Stopping(receiver) };
                 }
+                // The processor's, unless it was told to stop.
                 let (outcome, other) = if has_lost && of_card.is_some() { (of_card, said) } else { (said, of_card) };
                 return Race { outcome, loser: Loser::of(other) };
             }
@@ -171,12 +172,15 @@ pub(super) fn first<T: Send + 'static>(
                 Ok(Message::Done(who, finish)) => (who, finish),
             };
             match who {
-                Who::Processor => (at_work, has_lost) = (false, !stage().has(who) && !is_stopped),
+                Who::Processor => at_work = false,
                 Who::Card => card_at_work = false,
             }
+            // What one says that was told to stop is not what the program means: its effects were not those that were performed.
+            let is_heard = stage().has(who) || is_stopped;
+            has_lost |= who == Who::Processor && !is_heard;
             stage().leaves(who);
             match (finish, who) {
-                (Some(finish), _) if finish.is_final => {
+                (Some(finish), _) if finish.is_final && is_heard => {
                     stage().stop(who.other());
                     // It ends in a moment; then the cores are the caller's again.
                     while at_work && let Ok(message) = receiver.recv() {
@@ -407,13 +411,13 @@ mod tests {
             let run = move |host: &mut (dyn Host + Send)| {
                 std::thread::sleep(Duration::from_millis(after));
                 let written = host.write(1, &[byte]).is_ok();
-                Some(Finish { outcome: (byte, written, mine.load(Ordering::Relaxed)), is_final: written && after > 0 })
+                Some(Finish { outcome: (byte, written, mine.load(Ordering::Relaxed)), is_final: after > 0 })
             };
             Entrant { flag, run: Box::new(run) }
         };
         let mut host = Counter::default();
         let race = first(writes(1, 0), Some(writes(2, 50)), Duration::ZERO, None, &mut host);
-        // The card came second, with another byte.
+        // The card came second, with another byte: what it says in the end counts for nothing.
         assert_eq!((race.outcome, host.written), (Some((1, true, false)), vec![1]));
         assert!(matches!(race.loser, Loser::Ended((2, false, true))));
     }

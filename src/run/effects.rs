@@ -2,8 +2,8 @@
 //! the same answer when it comes there.
 //!
 //! A program asks for the same effects in the same order wherever it runs, as long as it gets the same answers. So an effect is named by its
-//! number, and a [`Replica`] asks for it as a program asks its host. The [`Stage`] answers. (State machine replication: Schneider 1990, where requests
-//! come from the replicas themselves.)
+//! number, and a [`Replica`] asks for it as a program asks its host. The [`Stage`] answers. (State machine replication: Schneider 1990; unlike
+//! there, requests come from the replicas.)
 //!
 //! Invariant: what the host is asked for is what one of the two asks for, from the first effect to the last. Whoever asks for something else than the
 //! other one did is told to stop.
@@ -17,8 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 
-/// So many effects behind the other one, a device has lost: answers are kept no longer than that.
-const MOST_BEHIND: usize = 1 << 16;
+/// So many effects behind the other one, or bytes that were read, a device has lost: answers are kept no longer than that.
+const MOST_BEHIND: usize = 1 << 20;
+const MOST_BYTES: usize = 64 << 20;
 /// What a replica is told that is to stop: `EINTR`.
 const STOPPED: i32 = 4;
 
@@ -56,6 +57,14 @@ impl Answer {
     }
     pub fn of_bytes(result: Result<Vec<u8>, i32>) -> Answer {
         result.map_or_else(Answer::Error, Answer::Bytes)
+    }
+
+    /// Bytes that it holds.
+    fn size(&self) -> usize {
+        match self {
+            Answer::Bytes(bytes) => bytes.len(),
+            Answer::Nothing | Answer::Number(_) | Answer::Error(_) => 0,
+        }
     }
 
     pub fn nothing(self) -> Result<(), i32> {
@@ -124,6 +133,8 @@ pub(super) struct Stage<'h> {
     /// Effects whose answers nobody needs any more.
     forgotten: usize,
     answers: VecDeque<(u64, Answer)>,
+    /// Bytes of these.
+    bytes: usize,
     /// How many effects the processor and the card have had; none for one that takes part no longer, or never has.
     had: [Option<usize>; 2],
     /// What stops them.
@@ -133,7 +144,7 @@ pub(super) struct Stage<'h> {
 impl<'h> Stage<'h> {
     pub fn new(host: &'h mut (dyn Host + Send), flags: [Option<Arc<AtomicBool>>; 2]) -> Stage<'h> {
         let had = flags.each_ref().map(|flag| flag.as_ref().map(|_| 0));
-        Stage { host, forgotten: 0, answers: VecDeque::new(), had, flags }
+        Stage { host, forgotten: 0, answers: VecDeque::new(), bytes: 0, had, flags }
     }
 
     /// Whether somebody takes part.
@@ -167,6 +178,7 @@ impl<'h> Stage<'h> {
             }
             None => {
                 let found = effect.perform(self.host);
+                self.bytes += found.size();
                 self.answers.push_back((fingerprint, found.clone()));
                 found
             }
@@ -174,7 +186,8 @@ impl<'h> Stage<'h> {
         self.had[who as usize] = Some(number + 1);
         self.forget();
         let other = who.other();
-        if self.had[other as usize].is_some_and(|had| had + MOST_BEHIND < number) {
+        let is_behind = self.had[other as usize].is_some_and(|had| had < number);
+        if is_behind && (self.answers.len() > MOST_BEHIND || self.bytes > MOST_BYTES) {
             self.stop(other);
         }
         Some(found)
@@ -183,7 +196,10 @@ impl<'h> Stage<'h> {
     /// Forgets the answers that both have had.
     fn forget(&mut self) {
         let needed = self.had.iter().flatten().min().copied().unwrap_or(usize::MAX);
-        while self.forgotten < needed && self.answers.pop_front().is_some() {
+        while self.forgotten < needed
+            && let Some((_, answer)) = self.answers.pop_front()
+        {
+            self.bytes -= answer.size();
             self.forgotten += 1;
         }
     }
@@ -297,11 +313,11 @@ mod tests {
         let mut host = SystemHost::new();
         let mut stage = Stage::new(&mut host, flags.clone());
         let raised = || flags.each_ref().map(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)));
-        for number in 0..=MOST_BEHIND {
+        for number in 0..MOST_BEHIND {
             assert!(stage.answer(Who::Processor, number, &Effect::Now).is_some());
         }
         assert_eq!((raised(), stage.has(Who::Card)), ([false, false], true));
-        assert!(stage.answer(Who::Processor, MOST_BEHIND + 1, &Effect::Now).is_some());
+        assert!(stage.answer(Who::Processor, MOST_BEHIND, &Effect::Now).is_some());
         assert_eq!((raised(), stage.has(Who::Card), stage.answers.len()), ([false, true], false, 0));
     }
 }

@@ -105,7 +105,7 @@ pub struct Form {
     /// Invocations of a workgroup.
     pub workgroup: u32,
     /// How many frames a lane's stack has room for, if they are not large. A stack that is full goes to the pool as a whole, in global memory, so a
-    /// search that is deeper than its stack takes three times as long.
+    /// search that is deeper than its stack takes up to three times as long.
     pub stack: u32,
     /// How far calls are gone into where they are made.
     pub depth: Depth,
@@ -114,7 +114,8 @@ pub struct Form {
     pub code: usize,
 }
 
-/// Words of private memory that a lane's stack shall have at most: where frames are large, it has room for fewer, but for half of what its form says.
+/// Words that a lane's stack should not exceed. Where frames are large it has room for fewer of them, but never for less than half of what the form
+/// says, nor for less than a step needs.
 const STACK_WORDS: u32 = 1 << 10;
 
 /// How far calls are gone into where a kernel would be larger than its form allows: the first of these with which it is not, or else the last.

@@ -10,21 +10,23 @@ use girih_term::simplify::simplify_total;
 use girih_term::{Body, DefId, Local, LocalId, Program, Term, TermKind};
 use std::collections::HashSet;
 
-/// Does so for all roots. One that calls itself would take stack for what was a call at an end.
+/// Does so for all roots. A root that calls itself is left alone: its last call would no longer be a tail call, and would take stack.
+///
+/// Bodies are moved and not copied: lambdas are known by where their bodies are in memory.
 pub(super) fn make_at_roots(program: &mut Program, roots: &[DefId], givers: &Givers) {
     for root in roots {
         let root = *root;
         if calls_itself(program, root) {
             continue;
         }
-        let Body::Term(body) = &program.defs[root].body else { continue };
-        let mut body = body.clone();
-        let mut locals = std::mem::take(&mut program.defs[root].locals);
+        let def = &mut program.defs[root];
+        let Body::Term(body) = &mut def.body else { continue };
+        let mut body = std::mem::replace(body, Term::new(TermKind::Era, def.span));
+        let mut locals = std::mem::take(&mut def.locals);
         let changed = at_ends(program, givers, &mut locals, &mut body);
         let def = &mut program.defs[root];
-        def.locals = locals;
+        (def.locals, def.body) = (locals, Body::Term(body));
         if changed {
-            def.body = Body::Term(body);
             simplify_total(def);
         }
     }
