@@ -8,12 +8,13 @@
 
 use super::machine::{Machine, State};
 use super::memory::{control, fault, frame, label, lane};
+use super::steps::RETURNING;
 use girih_ir::{Op, Type, ValueId};
 
 impl Machine {
     pub(super) fn idle(&mut self, state: &State) -> State {
         let zero = self.b.u32(0);
-        State { label: self.b.u32(label::IDLE), base: zero, depth: zero, bottom: zero, ..state.clone() }
+        State { label: self.b.u32(label::IDLE), base: zero, depth: zero, bottom: zero, near: zero, ..state.clone() }
     }
     /// A frame's number as a base: whether it waits for a fork.
     pub(super) fn base(&mut self, frame: ValueId, is_fork: bool) -> ValueId {
@@ -26,6 +27,7 @@ impl Machine {
         self.op(Op::And, label, mask)
     }
 
+    /// Returns, to the newest frame of the stack if there is one.
     pub(super) fn give_back(&mut self, from: &State) -> State {
         let has_frames = self.op(Op::Lt, from.bottom, from.depth);
         let count = from.words().len();
@@ -33,22 +35,27 @@ impl Machine {
             has_frames,
             count,
             |m| {
-                let (label, depth) = m.pop(from.depth);
-                State { label, depth, ..from.clone() }.words()
+                let (label, depth, near) = m.pop(from.depth, from.near);
+                State { label, depth, near, ..from.clone() }.words()
             },
-            |m| {
-                let is_root = m.is(from.base, 0);
-                m.choose(is_root, count, |m| m.end(from).words(), |m| m.give_to_frame(from).words())
-            },
+            |m| m.give(from).words(),
         );
         State::of(&words)
     }
 
-    /// The label of the newest frame of a stack that ends there, and where the stack ends without it.
-    pub(super) fn pop(&mut self, depth: ValueId) -> (ValueId, ValueId) {
+    /// Returns from a stack that is empty.
+    pub(super) fn give(&mut self, from: &State) -> State {
+        let is_root = self.is(from.base, 0);
+        let count = from.words().len();
+        State::of(&self.choose(is_root, count, |m| m.end(from).words(), |m| m.give_to_frame(from).words()))
+    }
+
+    /// The label of the newest frame of a stack that ends there, where the stack ends without it, and where its newest frames begin.
+    pub(super) fn pop(&mut self, depth: ValueId, near: ValueId) -> (ValueId, ValueId, ValueId) {
         let depth = self.plus(depth, u32::MAX);
+        let near = self.moved_in(depth, near);
         let label = self.lane.load_stack(&mut self.b, depth, 0);
-        (self.without_fork(label), depth)
+        (self.without_fork(label), depth, near)
     }
 
     /// The call of the host is over.
@@ -120,7 +127,8 @@ impl Machine {
                 3,
                 |m| vec![none[0], none[1], m.b.u32(0)],
                 |m| {
-                    let word = m.lane.load_stack(&mut m.b, bottom, 0);
+                    let first = m.b.u32(0);
+                    let word = m.frame_of_stack(state, bottom, first);
                     let flag = m.b.u32(label::FORK);
                     let flag = m.op(Op::And, word, flag);
                     let is_call = m.is(flag, 0);
@@ -128,25 +136,25 @@ impl Machine {
                         is_call,
                         3,
                         |m| {
-                            m.fill_frame(frame, word, base, bottom);
+                            m.fill_frame_of(state, (frame, word, base), bottom);
                             vec![m.base(frame, false), m.plus(bottom, 1), left]
                         },
-                        |m| m.promote_fork((frame, word), base, bottom, left),
+                        |m| m.promote_fork(state, (frame, word), (base, bottom, left)),
                     )
                 },
             );
             m.b.end(Op::Continue, &words);
         });
-        (State { base: last[0], bottom: last[1], ..state.clone() }, last[2])
+        let near = self.op(Op::Max, state.near, last[1]);
+        (State { base: last[0], bottom: last[1], near, ..state.clone() }, last[2])
     }
 
     /// What is behind a fork goes into a frame and becomes a task; another frame waits for it and for the fork.
     fn promote_fork(
         &mut self,
+        state: &State,
         (frame, word): (ValueId, ValueId),
-        base: ValueId,
-        bottom: ValueId,
-        left: ValueId,
+        (base, bottom, left): (ValueId, ValueId, ValueId),
     ) -> Vec<ValueId> {
         let join = self.new_frame();
         let is_none = self.is(join, 0);
@@ -164,9 +172,9 @@ impl Machine {
                 m.store_frame(join, frame::LABEL, word);
                 m.store_frame(join, frame::BASE, base);
                 let label = m.without_fork(word);
+                m.fill_frame_of(state, (frame, label, base), bottom);
                 // The token is the first word that is kept.
-                m.lane.store_stack(&mut m.b, bottom, 1, join);
-                m.fill_frame(frame, label, base, bottom);
+                m.store_frame(frame, frame::RESULTS + m.shape.results, join);
                 m.new_resumption(frame);
                 vec![m.base(join, true), m.plus(bottom, 1), m.plus(left, u32::MAX)]
             },
@@ -175,6 +183,8 @@ impl Machine {
 
     /// Makes tasks of all that the lane is doing.
     pub(super) fn suspend(&mut self, state: &State) {
+        let returns = self.is(state.label, RETURNING);
+        let state = &self.change(returns, state, |m| m.give_back(state));
         let all = self.b.u32(u32::MAX);
         let (state, _) = self.promote(state, all);
         let has_frames = self.op(Op::Lt, state.bottom, state.depth);

@@ -12,8 +12,8 @@ impl<'a> Segment<'a, '_, '_> {
     /// Whether a call of a function is gone into.
     pub(super) fn is_entered(&mut self, path: &Path<'a>, callee: FunctionId) -> bool {
         let size = self.w.size(callee);
-        let Depth { function, recursion, .. } = self.w.depth;
-        if self.left <= 0 || size > function || path.tails > 2 || path.callers.len() > 8 {
+        let Depth { function, recursion, callers, .. } = self.w.depth;
+        if self.left <= 0 || size > function || path.tails > 2 || path.callers.len() > callers {
             return false;
         }
         let within = path.callers.iter().filter(|caller| caller.activation.id == callee);

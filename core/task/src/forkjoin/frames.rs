@@ -27,47 +27,61 @@ impl Machine {
         let (shift, zero) = (self.b.u32(label::COUNT), self.b.u32(0));
         let label = self.without_latent(label);
         let count = self.op(Op::Shr, label, shift);
+        let all = self.b.u32((1 << (label::END - label::COUNT)) - 1);
+        let count = self.op(Op::And, count, all);
         let before = frame::RESULTS + self.shape.results;
         self.for_each(zero, count, 1, |m, i| {
             let (stack, pool) = (m.plus(i, 1), m.plus(i, before));
             body(m, stack, pool);
         });
     }
-    /// Copies what is kept for a label from the stack into a frame.
-    fn keep(&mut self, label: ValueId, frame: ValueId, depth: ValueId) {
+    /// Copies what is kept for a label into a frame, whose words are found by their place in the stack's frame.
+    fn keep(&mut self, label: ValueId, frame: ValueId, find: impl FnOnce(&mut Self, ValueId) -> ValueId) {
         self.each_kept(label, |m, stack, pool| {
-            let at = m.lane.stack_word(&mut m.b, depth, stack);
-            let word = m.b.load(Type::U32, m.lane.stack, at);
+            let word = find(m, stack);
             let at = m.frame_word(frame, pool);
             m.b.store(Type::U32, m.frames, at, word);
         });
     }
-    /// Copies it from a frame to the stack's begin.
-    fn unkeep(&mut self, label: ValueId, frame: ValueId) {
+    /// Copies what may be kept from a frame to the stack's begin: all words at once, so that the lane waits for memory once.
+    fn unkeep(&mut self, frame: ValueId) {
         let zero = self.b.u32(0);
-        self.each_kept(label, |m, stack, pool| {
-            let at = m.frame_word(frame, pool);
-            let word = m.b.load(Type::U32, m.frames, at);
-            let at = m.lane.stack_word(&mut m.b, zero, stack);
-            m.b.store(Type::U32, m.lane.stack, at, word);
-        });
+        let first = frame::RESULTS + self.shape.results;
+        let words: Vec<ValueId> = (0..self.shape.kept).map(|i| self.load_frame(frame, first + i)).collect();
+        for (i, word) in (1..).zip(words) {
+            self.lane.store_stack(&mut self.b, zero, i, word);
+        }
     }
     /// Copies it from one place of the stack to its begin.
     pub(super) fn sink(&mut self, label: ValueId, depth: ValueId) {
         let zero = self.b.u32(0);
         self.each_kept(label, |m, stack, _| {
             let at = m.lane.stack_word(&mut m.b, depth, stack);
-            let word = m.b.load(Type::U32, m.lane.stack, at);
+            let word = m.b.load(Type::U32, m.lane.newest, at);
             let at = m.lane.stack_word(&mut m.b, zero, stack);
-            m.b.store(Type::U32, m.lane.stack, at, word);
+            m.b.store(Type::U32, m.lane.newest, at, word);
         });
     }
 
-    /// Fills a frame from a place of the stack.
+    /// Fills a frame from the place just above the stack's end.
     pub(super) fn fill_frame(&mut self, frame: ValueId, label: ValueId, base: ValueId, depth: ValueId) {
         self.store_frame(frame, frame::LABEL, label);
         self.store_frame(frame, frame::BASE, base);
-        self.keep(label, frame, depth);
+        self.keep(label, frame, |m, word| {
+            let at = m.lane.stack_word(&mut m.b, depth, word);
+            m.b.load(Type::U32, m.lane.newest, at)
+        });
+    }
+    /// Fills a frame, with this label and this base, from any place of a stack.
+    pub(super) fn fill_frame_of(
+        &mut self,
+        state: &State,
+        (frame, label, base): (ValueId, ValueId, ValueId),
+        depth: ValueId,
+    ) {
+        self.store_frame(frame, frame::LABEL, label);
+        self.store_frame(frame, frame::BASE, base);
+        self.keep(label, frame, |m, word| m.frame_of_stack(state, depth, word));
     }
     /// Puts results into a frame.
     pub(super) fn give_results(&mut self, frame: ValueId, registers: &[ValueId]) {
@@ -79,10 +93,10 @@ impl Machine {
     pub(super) fn return_to(&mut self, frame: ValueId, registers: &[ValueId]) -> State {
         let (label, base) = (self.load_frame(frame, frame::LABEL), self.load_frame(frame, frame::BASE));
         let label = self.without_latent(label);
-        self.unkeep(label, frame);
+        self.unkeep(frame);
         self.free_frame(frame);
         let zero = self.b.u32(0);
-        State { label, base, depth: zero, bottom: zero, registers: registers.to_vec() }
+        State { label, base, depth: zero, bottom: zero, near: zero, registers: registers.to_vec() }
     }
     /// Goes on with a frame that has what it waits for.
     pub(super) fn resume(&mut self, frame: ValueId) -> State {

@@ -15,12 +15,15 @@ pub(crate) struct Lane {
     /// The lists of free cells, and the stack, in private memory.
     pub own: ValueId,
     pub stack: ValueId,
+    /// Where the newest frames of the stack stand: a ring of the lane's in shared memory, or else the stack.
+    pub newest: ValueId,
     /// The workgroup's words, in shared memory.
     pub shared: ValueId,
     /// Parameter: how many lanes there are.
     pub lane_count: ValueId,
-    /// The number of the lane.
+    /// The number of the lane, and the one in its workgroup.
     pub number: ValueId,
+    pub local: ValueId,
     /// Where the heap ends.
     pub heap_end: ValueId,
     /// The number of the place in the source that code is written for: not 0.
@@ -37,8 +40,21 @@ impl Lane {
         let row = b.op(Op::Add, Type::U32, &[before, row]);
         b.op(Op::Add, Type::U32, &[row, self.number])
     }
-    /// Where a word of a frame of the stack stands.
+    /// Where a word of one of the stack's newest frames stands.
     pub fn stack_word(&self, b: &mut Builder, depth: ValueId, word: ValueId) -> ValueId {
+        if self.shape.near == 0 {
+            return self.far_word(b, depth, word);
+        }
+        let mask = b.u32(self.shape.near - 1);
+        let place = b.op(Op::And, Type::U32, &[depth, mask]);
+        // A word of one lane beside the same word of the next.
+        let row = self.far_word(b, place, word);
+        let lanes = b.u32(self.shape.workgroup);
+        let row = b.op(Op::Mul, Type::U32, &[row, lanes]);
+        b.op(Op::Add, Type::U32, &[row, self.local])
+    }
+    /// Where a word of one of the others stands, in private memory.
+    pub fn far_word(&self, b: &mut Builder, depth: ValueId, word: ValueId) -> ValueId {
         let size = b.u32(self.shape.stack_frame());
         let frame = b.op(Op::Mul, Type::U32, &[depth, size]);
         b.op(Op::Add, Type::U32, &[frame, word])
@@ -46,11 +62,21 @@ impl Lane {
     pub fn load_stack(&self, b: &mut Builder, depth: ValueId, word: u32) -> ValueId {
         let word = b.u32(word);
         let at = self.stack_word(b, depth, word);
-        b.load(Type::U32, self.stack, at)
+        b.load(Type::U32, self.newest, at)
     }
     pub fn store_stack(&self, b: &mut Builder, depth: ValueId, word: u32, value: ValueId) {
         let word = b.u32(word);
         let at = self.stack_word(b, depth, word);
+        b.store(Type::U32, self.newest, at, value);
+    }
+    pub fn load_far(&self, b: &mut Builder, depth: ValueId, word: u32) -> ValueId {
+        let word = b.u32(word);
+        let at = self.far_word(b, depth, word);
+        b.load(Type::U32, self.stack, at)
+    }
+    pub fn store_far(&self, b: &mut Builder, depth: ValueId, word: u32, value: ValueId) {
+        let word = b.u32(word);
+        let at = self.far_word(b, depth, word);
         b.store(Type::U32, self.stack, at, value);
     }
 

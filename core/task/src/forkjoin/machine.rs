@@ -30,16 +30,18 @@ pub(super) struct State {
     /// Where its stack ends, and where it begins.
     pub depth: ValueId,
     pub bottom: ValueId,
+    /// Where its frames begin that stand in shared memory: [`near`](super::near).
+    pub near: ValueId,
     pub registers: Vec<ValueId>,
 }
 
 impl State {
     pub fn words(&self) -> Vec<ValueId> {
-        [self.label, self.base, self.depth, self.bottom].iter().chain(&self.registers).copied().collect()
+        [self.label, self.base, self.depth, self.bottom, self.near].iter().chain(&self.registers).copied().collect()
     }
     pub fn of(words: &[ValueId]) -> State {
-        let [label, base, depth, bottom, registers @ ..] = words else { unreachable!("a state has these words") };
-        State { label: *label, base: *base, depth: *depth, bottom: *bottom, registers: registers.to_vec() }
+        let [label, base, depth, bottom, near, registers @ ..] = words else { unreachable!("a state has these words") };
+        State { label: *label, base: *base, depth: *depth, bottom: *bottom, near: *near, registers: registers.to_vec() }
     }
 }
 
@@ -129,6 +131,10 @@ impl Machine {
         };
         let own = memory("own", Space::Private, lane::LACKS + 1);
         let stack = memory("stack", Space::Private, shape.stack * shape.stack_frame());
+        let newest = match shape.near {
+            0 => stack,
+            near => memory("near", Space::Shared, near * shape.stack_frame() * shape.workgroup),
+        };
         let spare = memory("spare", Space::Shared, shape.spare());
         let shared = memory("group", Space::Shared, group::WORDS);
         let verdict = memory("verdict", Space::Shared, 1);
@@ -145,8 +151,21 @@ impl Machine {
         let patience = fixed(control::PATIENCE);
         let heap_end = fixed(control::HEAP_END);
         let shape = *shape;
-        let lane =
-            Lane { heap, pool_frames, control, own, stack, shared, lane_count, number, heap_end, place: 1, shape };
+        let lane = Lane {
+            heap,
+            pool_frames,
+            control,
+            own,
+            stack,
+            newest,
+            shared,
+            lane_count,
+            number,
+            local,
+            heap_end,
+            place: 1,
+            shape,
+        };
         let tight = b.function.specialisation(TIGHT, Scalar::Bool, 0);
         let (shift, came) = (b.u32(pending::EPOCH), b.u32(pending::CAME));
         let epoch = b.op(Op::Shl, Type::U32, &[epoch, shift]);
@@ -224,7 +243,7 @@ impl Machine {
         self.take_share();
         Lane::barrier(&mut self.b);
         let registers = vec![zero; self.shape.registers as usize];
-        State { label: self.b.u32(label::IDLE), base: zero, depth: zero, bottom: zero, registers }
+        State { label: self.b.u32(label::IDLE), base: zero, depth: zero, bottom: zero, near: zero, registers }
     }
 
     /// A round, of so many steps at least; gives what the lane is doing at its end.

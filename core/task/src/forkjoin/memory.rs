@@ -131,9 +131,12 @@ pub struct ProgramSizes {
     pub results: u32,
     /// How many words are kept over a call at most.
     pub kept: u32,
-    /// How many frames a lane's stack has room for, and how many a step puts there at most.
+    /// How many frames a lane's stack has room for, and how many of them, the newest ones, stand in shared memory: a power of two,
+    /// or none.
     pub stack: u32,
     /// See [`stack`](Self::stack).
+    pub near: u32,
+    /// How many frames a segment puts on the stack at most.
     pub pushes: u32,
     /// Units of the largest cell.
     pub largest: u32,

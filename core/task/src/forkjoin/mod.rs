@@ -24,6 +24,7 @@
 //! | [`machine`] | the kernel: rounds of a workgroup, a lane's loop |
 //! | [`rounds`] | what a workgroup does between two rounds |
 //! | [`writing`] | writing the machine |
+//! | [`near`] | the newest frames of stacks, in shared memory |
 //! | [`calls`] | ends of calls, waits, full stacks, tasks made of what stacks hold |
 //! | [`frames`] | frames of the pool |
 //! | [`tasks`] | queues of tasks |
@@ -52,6 +53,7 @@ mod loop_exits;
 mod loops;
 mod machine;
 pub mod memory;
+mod near;
 mod planner;
 pub mod pointers;
 mod points;
@@ -107,6 +109,9 @@ pub struct Form {
     /// How many frames a lane's stack has room for, if they are not large. A stack that is full goes to the pool as a whole, in global memory, so a
     /// search that is deeper than its stack takes up to three times as long.
     pub stack: u32,
+    /// How many words of a lane's newest frames stand in shared memory at most, if the program makes no cells: those need the cache, of which shared
+    /// memory is a part.
+    pub near: u32,
     /// How far calls are gone into where they are made.
     pub depth: Depth,
     /// How many instructions the kernel may have before calls are gone into less far: a driver's compiler takes more than twice as long for
@@ -118,17 +123,34 @@ pub struct Form {
 /// says, nor for less than a step needs.
 const STACK_WORDS: u32 = 1 << 10;
 
-/// How far calls are gone into where a kernel would be larger than its form allows: the first of these with which it is not, or else the last.
-const SHALLOWER: [Depth; 2] =
-    [Depth { segment: 30, function: 10, recursion: 1 }, Depth { segment: 0, function: 0, recursion: 0 }];
+/// Frames of a stack that shared memory must have room for beside those that a segment pushes, or else has none.
+const NEAR: u32 = 3;
+
+/// How many calls are gone into within each other beyond the first where frames stand in shared memory: each may become a frame, and there must be room
+/// for all of them.
+const FEW_CALLERS: usize = 1;
+
+/// How far calls are gone into where a kernel would be larger than its form allows, by [`Depth::segment`] and [`Depth::function`]: the first of these
+/// with which it is not, or else the last.
+const SHALLOWER: [(i64, usize); 2] = [(30, 10), (0, 0)];
 
 impl Form {
     /// Kernels for graphics cards.
-    pub const FAST: Form =
-        Form { workgroup: 128, stack: 64, depth: Depth { segment: 60, function: 20, recursion: 1 }, code: 5200 };
+    pub const FAST: Form = Form {
+        workgroup: 128,
+        stack: 64,
+        near: 48,
+        depth: Depth { segment: 60, function: 20, recursion: 1, callers: 8 },
+        code: 5200,
+    };
     /// Kernels that compile fast, for software adapters.
-    pub const SMALL: Form =
-        Form { workgroup: 32, stack: 16, depth: Depth { segment: 0, function: 0, recursion: 0 }, code: usize::MAX };
+    pub const SMALL: Form = Form {
+        workgroup: 32,
+        stack: 16,
+        near: 24,
+        depth: Depth { segment: 0, function: 0, recursion: 0, callers: 0 },
+        code: usize::MAX,
+    };
 }
 
 /// Lowers a module in task form, for calls of these functions. No parameter may be borrowed.
@@ -162,28 +184,33 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
         registers: 1,
         ..ProgramSizes::default()
     };
-    let (mut kernel, mut writer, _) = write(&fixed, form.depth).map_err(one)?;
     let mut depth = form.depth;
-    for shallower in SHALLOWER {
-        if instructions(&kernel) > form.code && shallower.segment < depth.segment {
-            (kernel, writer, _) = write(&fixed, shallower).map_err(one)?;
-            depth = shallower;
+    let (mut kernel, mut writer, _) = write(&fixed, depth).map_err(one)?;
+    let makes_cells = writer.reserve != 0;
+    if !makes_cells {
+        depth.callers = depth.callers.min(FEW_CALLERS);
+        (kernel, writer, _) = write(&fixed, depth).map_err(one)?;
+    }
+    for (segment, function) in SHALLOWER {
+        if instructions(&kernel) > form.code && segment < depth.segment {
+            let recursion = depth.recursion.min(function);
+            depth = Depth { segment, function, recursion, ..depth };
+            (kernel, writer, _) = write(&fixed, depth).map_err(one)?;
         }
     }
     let labels = &writer.labels;
     let arguments = called.iter().map(|f| module.functions[*f].params.len() as u32).max().unwrap_or(0);
-    // A step may run two segments.
-    let pushes = 2 * writer.pushes + 1;
     let shape = ProgramSizes {
         registers: labels.registers.max(arguments).max(1),
         results: labels.results,
         kept: labels.kept,
-        pushes,
+        pushes: writer.pushes,
         reserve: writer.reserve,
         ..fixed
     };
     let stack = (STACK_WORDS / shape.stack_frame()).clamp(form.stack / 2, form.stack);
-    let shape = ProgramSizes { stack: stack.max(pushes + 2), ..shape };
+    let near = if makes_cells { 0 } else { frames_near(form, &shape) };
+    let shape = ProgramSizes { stack: stack.max(2 * shape.pushes + 3), near, ..shape };
     let (kernel, mut writer, entries) = write(&shape, depth).map_err(one)?;
     let pointers = pointers::pointers(&mut writer, shape.registers, shape.kept).map_err(one)?;
     let labels = writer.labels.all.iter().map(|(function, point)| (*function, waits_for(module, *function, *point)));
@@ -202,6 +229,13 @@ pub fn whole_loops(module: &mut Module, called: &[FunctionId]) -> Result<(), Dia
     leaves::leaves(module, &framed)?;
     loop_exits::loop_exits(module, &framed);
     Ok(())
+}
+
+/// How many frames of a stack stand in shared memory: a power of two, because remainders by it are cheap; none if so few have room that they would
+/// go to and fro.
+fn frames_near(form: &Form, shape: &ProgramSizes) -> u32 {
+    let near = (form.near / shape.stack_frame()).checked_ilog2().map_or(0, |log| 1 << log);
+    if near < shape.pushes + NEAR { 0 } else { near }
 }
 
 fn instructions(function: &Function) -> usize {

@@ -145,7 +145,7 @@ impl ForkJoinRunner {
         options: ForkJoinOptions,
     ) -> Result<ForkJoinRunner, Vec<Diagnostic>> {
         let ForkJoin { module: kernels, run, plan, shape, entries, sites, labels, pointers } =
-            forkjoin::lower(module, called, &options.form)?;
+            forkjoin::lower(module, called, &room::formed(options.form, device.caps()))?;
         let options = room::fitted(options, &shape, device.caps(), device.reach()).map_err(|d| vec![d])?;
         let form = LoadOptions { indirect: vec![run], ..LoadOptions::default() };
         let programs = device.load(&kernels, &[plan, run], &form)?;

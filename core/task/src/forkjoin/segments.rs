@@ -49,6 +49,8 @@ pub struct Depth {
     pub function: usize,
     /// How often a function is gone into within itself, if it has few instructions.
     pub recursion: usize,
+    /// How many calls are gone into within each other beyond the first.
+    pub callers: usize,
 }
 
 /// A function on the way.

@@ -8,6 +8,7 @@
 
 use super::machine::{Machine, State};
 use super::memory::{frame, label};
+use super::steps::RETURNING;
 use girih_ir::{Op, ValueId};
 
 /// How many frames of the pool a lane looks through at most, each time that it makes tasks.
@@ -16,14 +17,15 @@ const FAR: u32 = 16;
 impl Machine {
     /// The state with room on the stack for what a segment puts there.
     pub(super) fn with_room(&mut self, state: &State) -> State {
-        let after = self.plus(state.depth, self.shape.pushes);
+        // A step may run two segments.
+        let after = self.plus(state.depth, 2 * self.shape.pushes + 1);
         let room = self.b.u32(self.shape.stack);
         let is_full = self.op(Op::Ge, after, room);
         self.change(is_full, state, |m| {
             let base = m.spill(state);
             m.sink(state.label, state.depth);
             let zero = m.b.u32(0);
-            State { base, depth: zero, bottom: zero, ..state.clone() }
+            State { base, depth: zero, bottom: zero, near: zero, ..state.clone() }
         })
     }
 
@@ -34,19 +36,23 @@ impl Machine {
             let (base, depth) = (params[0], params[1]);
             let over = m.op(Op::Ge, depth, state.depth);
             m.leave_if(over, params);
+            let first = m.b.u32(0);
+            let label = m.frame_of_stack(state, depth, first);
             let frame = m.new_frame();
             let is_none = m.is(frame, 0);
             m.choose(
                 is_none,
                 0,
                 |m| {
+                    // A lane that returns is at no place of its own.
+                    let returns = m.is(doing, RETURNING);
+                    let doing = m.select(returns, label, doing);
                     m.lacks_frames(doing, base);
                     vec![]
                 },
                 |m| {
-                    let label = m.lane.load_stack(&mut m.b, depth, 0);
                     let label = m.as_latent(label);
-                    m.fill_frame(frame, label, base, depth);
+                    m.fill_frame_of(state, (frame, label, base), depth);
                     vec![]
                 },
             );

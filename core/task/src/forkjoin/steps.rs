@@ -2,7 +2,7 @@
 //!
 //! Lanes that run together take turns where they do different things. So all first *enter*, those that begin a function or go round a loop, and
 //! then all *return*, those that go on behind a call, the ones whose function has just ended among them. A lane that calls and returns in turn
-//! does both in one step, with most of the others beside it.
+//! does both in one step, with most of the others beside it. A lane whose segment behind a call has returned as well goes on in the next step.
 //!
 //! Invariant: each segment's code stands in the kernel once.
 
@@ -13,6 +13,11 @@ use girih_base::diag::Diagnostic;
 use girih_base::span::Span;
 use girih_ir::attrs::Attr;
 use girih_ir::{Inst, InstId, Op, RegionId, Type, ValueId};
+
+/// Where the way stands in a segment's first word.
+const WAYS: u32 = !((1 << Way::BIT) - 1);
+/// What a lane does that returns, in the place of a label.
+pub(super) const RETURNING: u32 = (Way::Return as u32) << Way::BIT;
 
 /// A choice of segments on its way: where to go on and in which way, the stack's end, the steps that are left, and registers.
 struct Choice {
@@ -32,21 +37,25 @@ impl Machine {
         steps: ValueId,
         state: &State,
     ) -> Result<(State, ValueId), Diagnostic> {
+        let near = self.with_near_room(state.depth, state.near);
+        let state = &State { near, ..state.clone() };
         let given: Vec<ValueId> = [state.label, state.depth, steps].iter().chain(&state.registers).copied().collect();
-        let flag = self.b.u32(label::KEPT);
-        let kept = self.op(Op::And, state.label, flag);
+        let mask = self.b.u32(label::KEPT | WAYS);
+        let kept = self.op(Op::And, state.label, mask);
         let enters = self.is(kept, 0);
         let enter = self.choice(enters, given);
-        let given = self.popped(state, &enter.results);
+        let (given, near) = self.popped(state, &enter.results);
         let returns = self.returns(enters, given[0]);
+        let near = self.with_near_room(given[1], near);
+        let state = &State { near, ..state.clone() };
         let back = self.choice(returns, given);
         let words = back.results.clone();
         self.segments(writer, enter, back)?;
         Ok((self.follow(state, &words), words[2]))
     }
 
-    /// The words with the newest frame of the stack in the place of a return to it.
-    fn popped(&mut self, state: &State, words: &[ValueId]) -> Vec<ValueId> {
+    /// The words with the newest frame of the stack in the place of a return to it, and where the newest frames begin.
+    fn popped(&mut self, state: &State, words: &[ValueId]) -> (Vec<ValueId>, ValueId) {
         let bits = self.b.u32(Way::BIT);
         let way = self.op(Op::Shr, words[0], bits);
         let is_return = self.is(way, Way::Return as u32);
@@ -55,19 +64,19 @@ impl Machine {
         let same = [words[0], words[1]];
         let first = self.choose(
             pops,
-            2,
+            3,
             |m| {
-                let (label, depth) = m.pop(same[1]);
-                vec![label, depth]
+                let (label, depth, near) = m.pop(same[1], state.near);
+                vec![label, depth, near]
             },
-            |_| same.to_vec(),
+            |_| vec![same[0], same[1], state.near],
         );
-        first.iter().chain(&words[2..]).copied().collect()
+        (first[..2].iter().chain(&words[2..]).copied().collect(), first[2])
     }
 
     /// Whether a lane goes on behind a call. Where memory is tight it does not if it has entered a segment, for which there had to be some.
     fn returns(&mut self, entered: ValueId, word: ValueId) -> ValueId {
-        let mask = self.b.u32(label::KEPT | !((1 << Way::BIT) - 1));
+        let mask = self.b.u32(label::KEPT | WAYS);
         let kept = self.op(Op::And, word, mask);
         let returns = self.is(kept, label::KEPT);
         if self.shape.reserve == 0 {
@@ -138,26 +147,37 @@ impl Machine {
         Ok(())
     }
 
-    /// Goes where a segment leads.
+    /// Goes where a segment leads. A return to a frame of the stack waits for the next step.
     fn follow(&mut self, state: &State, words: &[ValueId]) -> State {
-        let (low, high) = (self.b.u32((1 << Way::BIT) - 1), self.b.u32(Way::BIT));
-        let label = self.op(Op::And, words[0], low);
+        let high = self.b.u32(Way::BIT);
         let way = self.op(Op::Shr, words[0], high);
         let way = if self.shape.reserve == 0 { way } else { self.unless_lacking(way) };
-        let to = State { label, depth: words[1], registers: words[3..].to_vec(), ..state.clone() };
+        let to = State { label: words[0], depth: words[1], registers: words[3..].to_vec(), ..state.clone() };
+        let has_frames = self.op(Op::Lt, to.bottom, to.depth);
+        let usual = self.b.op(Op::Convert, Type::U32, &[has_frames]);
+        // Going on is way 0, and returning way 1.
+        let is_rare = self.op(Op::Gt, way, usual);
+        self.change(is_rare, &to, |m| m.follow_rarely(&to, way))
+    }
+
+    /// The same where a lane's stack does not say how it goes on.
+    fn follow_rarely(&mut self, to: &State, way: ValueId) -> State {
+        let low = self.b.u32(!WAYS);
+        let label = self.op(Op::And, to.label, low);
+        let to = State { label, ..to.clone() };
         let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[way], Span::NONE);
         let mut cases = vec![];
-        for (number, way) in (0i64..).zip(Way::ALL) {
+        for way in Way::ALL.into_iter().filter(|way| *way != Way::Go) {
             let region = self.b.new_region(&[]);
             self.within(region, |m| match way {
                 Way::Go => to.words(),
-                Way::Return => m.give_back(&to).words(),
+                Way::Return => m.give(&to).words(),
                 Way::Wait => m.wait(&to).words(),
                 Way::Trap => m.trap(&to).words(),
                 Way::Lack => m.lack(&to).words(),
             });
-            if number > 0 {
-                cases.push(vec![number]);
+            if way != Way::Return {
+                cases.push(vec![way as i64]);
             }
             inst.regions.push(region);
         }

@@ -90,11 +90,11 @@ impl Machine {
         let registers = self.shape.registers;
         let words = self.choose(
             is_frame,
-            4 + registers as usize,
+            5 + registers as usize,
             |m| m.resume(base).words(),
             |m| {
                 let registers = (0..registers).map(|i| load(m, 2 + i)).collect();
-                State { label, base, depth: zero, bottom: zero, registers }.words()
+                State { label, base, depth: zero, bottom: zero, near: zero, registers }.words()
             },
         );
         State::of(&words)

@@ -1,6 +1,7 @@
 //! How large the buffers of a program by fork-join are, and what of that a device has room for.
 
-use crate::forkjoin::memory::{ProgramSizes, lane};
+use crate::forkjoin::Form;
+use crate::forkjoin::memory::{ProgramSizes, group, lane};
 use crate::forkjoin::runner::ForkJoinOptions;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -25,6 +26,15 @@ pub fn sizes(options: &ForkJoinOptions, shape: &ProgramSizes) -> [u64; 5] {
         u64::from(shape.control(groups)),
     ];
     words.map(|count| 4 * count)
+}
+
+/// The form with no more frames in shared memory than a device has room for beside what a workgroup needs.
+pub fn formed(form: Form, caps: &Caps) -> Form {
+    let shape = ProgramSizes { workgroup: form.workgroup, ..ProgramSizes::default() };
+    // A word more says what the workgroup does next.
+    let others = shape.spare() + group::WORDS + 1;
+    let each = (caps.shared_bytes / 4).saturating_sub(others) / form.workgroup;
+    Form { near: form.near.min(each), ..form }
 }
 
 /// Bytes behind the heap's end, where lanes write that found no memory: a cell each.

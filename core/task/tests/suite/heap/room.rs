@@ -2,9 +2,10 @@
 
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::Caps;
+use girih_task::forkjoin::Form;
 use girih_task::forkjoin::memory::ProgramSizes;
 use girih_task::forkjoin::runner::ForkJoinOptions;
-use girih_task::heap::room::{FRAMES_OF_LANE, MOST_HEAP, fitted, more_frames, room_behind, sizes};
+use girih_task::heap::room::{FRAMES_OF_LANE, MOST_HEAP, fitted, formed, more_frames, room_behind, sizes};
 
 const SHAPE: ProgramSizes = ProgramSizes {
     workgroup: 128,
@@ -12,6 +13,7 @@ const SHAPE: ProgramSizes = ProgramSizes {
     results: 2,
     kept: 6,
     stack: 16,
+    near: 0,
     pushes: 2,
     largest: 2,
     reserve: 2,
@@ -86,4 +88,16 @@ fn functions_that_keep_too_much_are_refused() {
     let shape = ProgramSizes { kept: 1 << 20, ..SHAPE };
     let options = ForkJoinOptions { heap: 1 << 20, ..ForkJoinOptions::default() };
     assert_eq!(fit(options, &shape, &caps(1 << 20)).map_err(|d| d.code).err(), Some(Code::OverLimit));
+}
+
+/// Frames, the ring of free ones and the words of a workgroup stand in shared memory together.
+#[test]
+fn newest_frames_have_the_shared_memory_that_there_is() {
+    let near = |bytes: u32| {
+        let mut caps = Caps::web();
+        caps.shared_bytes = bytes;
+        formed(Form::FAST, &caps).near
+    };
+    assert_eq!((near(16 << 10), near(32 << 10), near(48 << 10)), (27, 48, 48));
+    assert_eq!((near(2000), Caps::web().shared_bytes), (0, 16 << 10));
 }
