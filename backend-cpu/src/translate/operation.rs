@@ -167,6 +167,9 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             | Op::CellOpen
             | Op::CellFill
             | Op::CellFree
+            | Op::ChainNew
+            | Op::ChainGrow
+            | Op::ChainEnd
             | Op::TermShare
             | Op::TermDrop
             | Op::TermPack

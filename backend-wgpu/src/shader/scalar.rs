@@ -157,6 +157,9 @@ pub fn instruction(w: &mut ShaderWriter<'_, '_>, inst: &Inst) -> Result<(), Diag
         | Op::CellOpen
         | Op::CellFill
         | Op::CellFree
+        | Op::ChainNew
+        | Op::ChainGrow
+        | Op::ChainEnd
         | Op::TermShare
         | Op::TermDrop
         | Op::TermPack

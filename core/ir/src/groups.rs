@@ -294,6 +294,9 @@ macro_rules! cells {
             | Op::CellOpen
             | Op::CellFill
             | Op::CellFree
+            | Op::ChainNew
+            | Op::ChainGrow
+            | Op::ChainEnd
             | Op::TermShare
             | Op::TermDrop
             | Op::TermPack

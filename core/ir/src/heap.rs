@@ -59,6 +59,9 @@ pub const IMMEDIATE: u32 = 3;
 pub const CELL: u32 = 4;
 /// The reuse token that is none: what `cell.open` gives for a cell that others still own.
 pub const NO_REUSE_TOKEN: u32 = CELL;
+/// The chain without cells. Of others the word is that of the last cell, whose open field holds the word of the first one: so a chain is one
+/// word, and whoever looks for cells comes from it to all of its cells.
+pub const NO_CHAIN: u32 = CELL;
 /// Bits of a word that the tag takes.
 const TAG_BITS: u32 = 3;
 

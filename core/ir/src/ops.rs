@@ -398,6 +398,12 @@ ops! {
         "`cell.new` in a reuse token. If the token is empty or too small, the cell gets memory of its own, and the token's is freed.";
     CellFree: heap("cell.free").takes(&[P::Term]),
         "Frees the memory of a reuse token, if it has any.";
+    ChainNew: heap("chain.new").gives(&[P::Term]),
+        "The chain without cells. A *chain* is a value that is not finished: cells, each a field of the one before, and one field of the last that is open, which the chain's owner knows the number of. It is carried, grown and ended, and nothing else.";
+    ChainGrow: heap("chain.grow").takes(&[P::Term, P::U32, P::Term]).gives(&[P::Term]).attrs(&[Cell, Field]),
+        "`chain.grow @cons chain, open, cell field(1)`: puts a cell into the field of the chain's last cell that is open. The cell, which this function has made with a word that names no cell in its field 1, is the last one then, and that field is open.";
+    ChainEnd: heap("chain.end").takes(&[P::Term, P::U32, P::Term]).gives(&[P::Term]),
+        "`chain.end chain, open, value`: puts a value into the open field and gives the first cell, which is finished. Of the chain without cells it gives the value.";
     TermShare: heap("term.share").takes(&[P::Term]).gives(&[P::Term, P::Term]).attrs(&[Flat]),
         "Turns one ownership into two. Words that name no cell have no count.";
     TermDrop: heap("term.drop").takes(&[P::Term]).attrs(&[Flat]),

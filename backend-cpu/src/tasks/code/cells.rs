@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{
     AliasRegion, AtomicRmwOp, Block, BlockArg, InstBuilder, MemFlags, Type as Machine, Value, types,
 };
 use girih_ir::attrs::AttrKind;
-use girih_ir::heap::{CELL, IMMEDIATE, LayoutId, NO_REUSE_TOKEN, host_units};
+use girih_ir::heap::{CELL, IMMEDIATE, LayoutId, NO_CHAIN, NO_REUSE_TOKEN, host_units};
 use girih_ir::{Def, Inst, Op, RegionId, Type, ValueId};
 
 /// How cells are accessed.
@@ -43,6 +43,22 @@ pub(super) fn operation(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<(
         Op::CellOpen => open(t, inst),
         Op::CellFill => fill(t, inst),
         Op::CellFree => free(t, inst.operands[0]),
+        Op::ChainNew => {
+            let none = t.b.ins().iconst(types::I32, i64::from(NO_CHAIN));
+            t.give(inst, none)
+        }
+        Op::ChainGrow => {
+            let (cell, field) = (t.get(inst.operands[2])?, inst.field() as i32);
+            let first = put(t, inst, cell)?;
+            let at = address(t, cell);
+            t.b.ins().store(of_cells(), first, at, heap::FIELDS + 4 * field);
+            t.give(inst, cell)
+        }
+        Op::ChainEnd => {
+            let value = t.get(inst.operands[2])?;
+            let first = put(t, inst, value)?;
+            t.give(inst, first)
+        }
         Op::TermShare => {
             let word = t.get(inst.operands[0])?;
             if may_be_cell(t, inst.operands[0]) && !inst.has(AttrKind::Flat) {
@@ -113,6 +129,34 @@ fn set_fields(t: &mut TaskTranslator<'_, '_>, word: Value, fields: &[ValueId]) -
         t.b.ins().store(of_cells(), value, cell, heap::FIELDS + 4 * i);
     }
     Ok(())
+}
+
+/// Puts a word into the open field of a chain, in the place of the first cell's, which it gives. Of the chain without cells it gives the word.
+fn put(t: &mut TaskTranslator<'_, '_>, inst: &Inst, word: Value) -> Result<Value> {
+    let [chain, open, _] = inst.operands[..] else { return Err(not_legal(inst)) };
+    let last = t.get(chain)?;
+    let is_empty = t.b.ins().icmp_imm(IntCC::Equal, last, i64::from(NO_CHAIN));
+    let (none, some, on) = (cold_block(t), block(t), block(t));
+    let first = t.b.append_block_param(on, types::I32);
+    t.b.ins().brif(is_empty, none, &[], some, &[]);
+    t.b.switch_to_block(none);
+    t.b.ins().jump(on, &[BlockArg::Value(word)]);
+    t.b.switch_to_block(some);
+    let cell = address(t, last);
+    let (cell, offset) = match t.function.as_constant(open) {
+        Some(open) => (cell, heap::FIELDS + 4 * open as i32),
+        None => {
+            let open = t.get(open)?;
+            let open = t.b.ins().uextend(types::I64, open);
+            let bytes = t.b.ins().ishl_imm(open, 2);
+            (t.b.ins().iadd(cell, bytes), heap::FIELDS)
+        }
+    };
+    let old = t.b.ins().load(types::I32, of_cells(), cell, offset);
+    t.b.ins().store(of_cells(), word, cell, offset);
+    t.b.ins().jump(on, &[BlockArg::Value(old)]);
+    t.b.switch_to_block(on);
+    Ok(first)
 }
 
 fn set_header(t: &mut TaskTranslator<'_, '_>, word: Value, layout: LayoutId) {

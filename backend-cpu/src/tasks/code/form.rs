@@ -361,6 +361,9 @@ impl<'a> Form<'a> for TaskForm<'a> {
             | Op::CellOpen
             | Op::CellFill
             | Op::CellFree
+            | Op::ChainNew
+            | Op::ChainGrow
+            | Op::ChainEnd
             | Op::TermShare
             | Op::TermDrop
             | Op::TermPack

@@ -307,6 +307,9 @@ fn calls(function: &Function) -> bool {
             | Op::CellOpen
             | Op::CellFill
             | Op::CellFree
+            | Op::ChainNew
+            | Op::ChainGrow
+            | Op::ChainEnd
             | Op::TermShare
             | Op::TermDrop
             | Op::TermPack

@@ -74,6 +74,7 @@ pub fn syntax(op: Op) -> Option<Syntax> {
         (Op::CellGet, Syntax::Cell),
         (Op::CellOpen, Syntax::Cell),
         (Op::CellFill, Syntax::Cell),
+        (Op::ChainGrow, Syntax::Cell),
         (Op::GlobalGet, Syntax::Global),
         (Op::TileMap, Syntax::Element),
         (Op::TileReduce, Syntax::Element),
@@ -172,6 +173,17 @@ pub fn quoted(name: &str) -> Cow<'_, str> {
     }
     out.push('"');
     Cow::Owned(out)
+}
+
+/// The types of the operands of an operation on cells of a layout that stand before the fields.
+pub fn before_fields(op: Op) -> &'static [Type] {
+    if op == Op::CellNew {
+        &[]
+    } else if op == Op::ChainGrow {
+        &[Type::Term, Type::U32, Type::Term]
+    } else {
+        &[Type::Term]
+    }
 }
 
 /// The name that is written so.

@@ -40,7 +40,7 @@ pub(super) fn tables(module: &Module, found: &mut Vec<Diagnostic>) {
 pub(super) fn check(cx: &mut Context<'_>, id: InstId, inst: &Inst) {
     tokens(cx, id, inst);
     match inst.op {
-        Op::CellNew | Op::CellGet | Op::CellOpen | Op::CellFill => {
+        Op::CellNew | Op::CellGet | Op::CellOpen | Op::CellFill | Op::ChainGrow => {
             // That it is absent is said where attributes are looked at.
             let Some(id) = inst.cell() else { return };
             match cx.module.layouts.get(id) {
@@ -56,6 +56,8 @@ pub(super) fn check(cx: &mut Context<'_>, id: InstId, inst: &Inst) {
         }
         Op::CellLayout
         | Op::CellFree
+        | Op::ChainNew
+        | Op::ChainEnd
         | Op::TermShare
         | Op::TermDrop
         | Op::TermPack
@@ -93,7 +95,38 @@ fn cell(cx: &mut Context<'_>, inst: &Inst, layout: &Layout) {
             }
             Some(_) => {}
         },
+        Op::ChainGrow => link(cx, inst, layout),
         other => unreachable!("`{}` has no layout", other.name()),
+    }
+}
+
+/// The cell that a chain grows by is new, so nobody else has it, and what stands in the field that is open then is nobody's.
+fn link(cx: &mut Context<'_>, inst: &Inst, layout: &Layout) {
+    let field = inst.field() as usize;
+    if layout.fields.get(field) != Some(&Type::Term) {
+        let message = format!("`@{}` has no field {field} that is a `term`", layout.name);
+        return cx.report(Code::IrHeap, inst, &message, "the field that is open holds a term later");
+    }
+    let cell = inst.operands[2];
+    let made = match cx.function.values[cell].def {
+        Def::Result(made, _) => Some(&cx.function.insts[made]),
+        _not_made_here => None,
+    };
+    let made = made.filter(|made| matches!(made.op, Op::CellNew | Op::CellFill) && made.cell() == inst.cell());
+    let Some(made) = made else {
+        let message = format!("{} is not a cell `@{}` that this function has made", cx.name(cell), layout.name);
+        let hint = "give what `cell.new` or `cell.fill` gives";
+        return cx.blame(Code::IrHeap, inst, cell, message, hint);
+    };
+    let first = usize::from(made.op == Op::CellFill);
+    let is_word = made.operands.get(first + field).is_some_and(|open| match cx.function.values[*open].def {
+        Def::Result(word, _) => cx.function.insts[word].op == Op::TermPack,
+        _not_made_here => false,
+    });
+    if !is_word {
+        let message = format!("field {field} of {} is not open", cx.name(cell));
+        let hint = "make the cell with a word of `term.pack` there: what the field held would be nobody's";
+        cx.blame(Code::IrHeap, inst, cell, message, hint);
     }
 }
 

@@ -8,6 +8,7 @@
 //! | comes from `term.pack` | *free* | used in any way: it names no cell |
 //! | comes from `term.pack 4, 0` | *null*: the empty reuse token | filled, freed or left, any number of times |
 //! | is a `borrowed` parameter, or comes from `cell.get` of one | *lent* | read, shared, passed to a borrowing parameter, carried by loops |
+//! | comes from `chain.new` or `chain.grow` | a *chain* | grown or ended, once; carried by loops |
 //! | comes from `fork` | a *token* | joined, once; terms that the call borrows are not consumed before |
 //!
 //! The regions of an `if` or `switch` from which control continues after it leave the same values owned; an iteration of a loop leaves owned what was owned when it
@@ -62,19 +63,49 @@ enum Kind {
     Free,
     /// A reuse token that is none.
     Null,
+    /// Cells of which the last has a field that is open.
+    Chain,
     Token,
+}
+
+/// What a word stands for: values of different roles do not become one another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Term,
+    Reuse,
+    Chain,
+}
+
+impl Role {
+    fn name(self) -> &'static str {
+        match self {
+            Role::Term => "a term",
+            Role::Reuse => "a reuse token",
+            Role::Chain => "a chain",
+        }
+    }
+    /// How a mix of this and another role on different paths is put right.
+    fn hint(self) -> &'static str {
+        match self {
+            Role::Term | Role::Reuse => "free the reuse token, or let all paths give one",
+            Role::Chain => "end the chain with `chain.end`, or let all paths give one",
+        }
+    }
 }
 
 impl Kind {
     fn is_linear(self) -> bool {
         match self {
-            Kind::Owned | Kind::Reuse | Kind::Token => true,
+            Kind::Owned | Kind::Reuse | Kind::Chain | Kind::Token => true,
             Kind::Plain | Kind::Borrowed(_) | Kind::Lent | Kind::Free | Kind::Null => false,
         }
     }
-    /// Whether it stands where reuse tokens do.
-    fn is_reuse(self) -> bool {
-        matches!(self, Kind::Reuse | Kind::Null)
+    fn role(self) -> Role {
+        match self {
+            Kind::Reuse | Kind::Null => Role::Reuse,
+            Kind::Chain => Role::Chain,
+            Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Lent | Kind::Free | Kind::Token => Role::Term,
+        }
     }
 }
 
@@ -167,6 +198,16 @@ impl<'a> Walk<'a> {
                 self.results(inst);
                 Ok(())
             }
+            Op::ChainNew => {
+                self.define(inst.results[0], Kind::Chain);
+                Ok(())
+            }
+            Op::ChainGrow | Op::ChainEnd => {
+                self.take(id, inst, inst.operands[0], Kind::Chain)?;
+                self.consume(id, inst, &inst.operands[1..])?;
+                self.define(inst.results[0], if inst.op == Op::ChainGrow { Kind::Chain } else { Kind::Owned });
+                Ok(())
+            }
             Op::Call => {
                 self.pass(id, inst)?;
                 self.results(inst);
@@ -243,7 +284,7 @@ impl<'a> Walk<'a> {
     /// A use that leaves the value to its owner.
     fn look(&self, inst: &Inst, value: ValueId) -> Result<(), Wrong> {
         match self.kinds[value] {
-            Kind::Reuse | Kind::Null => Err(self.token(inst, value)),
+            Kind::Reuse | Kind::Null | Kind::Chain => Err(self.no_term(inst, value)),
             Kind::Owned | Kind::Borrowed(_) => self.is_alive(inst, value),
             Kind::Plain | Kind::Lent | Kind::Free | Kind::Token => Ok(()),
         }
@@ -268,15 +309,16 @@ impl<'a> Walk<'a> {
         let hint = match self.kinds[value] {
             Kind::Token => "join a forked call once, and use its results",
             Kind::Reuse => "fill or free a reuse token exactly once",
+            Kind::Chain => "a chain that has grown is what `chain.grow` gives",
             _term => "make a second ownership by `term.share` before",
         };
         Err(Box::new(diagnostic.hint(hint)))
     }
 
-    /// Consumes those values that are terms, reuse tokens excepted, or tokens.
+    /// Consumes those values that are terms, reuse tokens and chains excepted, or tokens.
     fn consume(&mut self, id: InstId, inst: &Inst, values: &[ValueId]) -> Result<(), Wrong> {
         values.iter().try_for_each(|value| match self.kinds[*value] {
-            Kind::Reuse | Kind::Null => Err(self.token(inst, *value)),
+            Kind::Reuse | Kind::Null | Kind::Chain => Err(self.no_term(inst, *value)),
             kind => self.take(id, inst, *value, kind),
         })
     }
@@ -300,8 +342,12 @@ impl<'a> Walk<'a> {
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
         if kind != asked && !(asked == Kind::Reuse && kind == Kind::Null) {
-            let message = format!("{} is not a reuse token, and `{}` takes one", self.name(value), inst.op.name());
-            let hint = "a reuse token is the first result of `cell.open`";
+            let role = asked.role();
+            let message = format!("{} is not {}, and `{}` takes one", self.name(value), role.name(), inst.op.name());
+            let hint = match role {
+                Role::Term | Role::Reuse => "a reuse token is the first result of `cell.open`",
+                Role::Chain => "a chain begins with `chain.new`",
+            };
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
         if kind.is_linear() {
@@ -325,7 +371,7 @@ impl<'a> Walk<'a> {
                 self.define(inst.results[1], second);
                 Ok(())
             }
-            Kind::Plain | Kind::Owned | Kind::Reuse | Kind::Null | Kind::Token => {
+            Kind::Plain | Kind::Owned | Kind::Reuse | Kind::Null | Kind::Chain | Kind::Token => {
                 self.consume(id, inst, &inst.operands)?;
                 self.results(inst);
                 Ok(())
@@ -346,9 +392,15 @@ impl<'a> Walk<'a> {
         Box::new(names::about(code, self.function, self.form, inst, value, message).hint(hint))
     }
 
-    fn token(&self, inst: &Inst, value: ValueId) -> Wrong {
-        let message = format!("{} is a reuse token, and `{}` takes a term", self.name(value), inst.op.name());
-        self.about(Code::IrOwnership, inst, value, message, "fill it with `cell.fill`, or free it with `cell.free`")
+    /// A reuse token or a chain where a term has to stand.
+    fn no_term(&self, inst: &Inst, value: ValueId) -> Wrong {
+        let role = self.kinds[value].role();
+        let message = format!("{} is {}, and `{}` takes a term", self.name(value), role.name(), inst.op.name());
+        let hint = match role {
+            Role::Term | Role::Reuse => "fill it with `cell.fill`, or free it with `cell.free`",
+            Role::Chain => "end it with `chain.end`, which gives a term",
+        };
+        self.about(Code::IrOwnership, inst, value, message, hint)
     }
 
     /// A value that is owned where a path ends.
@@ -362,6 +414,7 @@ impl<'a> Walk<'a> {
                 format!("{name} is a reuse token that is left over at this `{op}`"),
                 "fill it with `cell.fill`, or free it with `cell.free`",
             ),
+            Kind::Chain => (format!("{name} is a chain that is left over at this `{op}`"), "end it with `chain.end`"),
             Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Lent | Kind::Free | Kind::Null => {
                 (format!("{name} is still owned at this `{op}`"), "consume it, or drop it with `term.drop`")
             }

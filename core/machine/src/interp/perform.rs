@@ -202,6 +202,9 @@ impl Machine<'_> {
             | Op::CellOpen
             | Op::CellFill
             | Op::CellFree
+            | Op::ChainNew
+            | Op::ChainGrow
+            | Op::ChainEnd
             | Op::TermShare
             | Op::TermDrop
             | Op::TermPack

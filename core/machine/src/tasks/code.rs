@@ -87,6 +87,19 @@ pub(super) enum TaskAction {
         to: u32,
     },
     Free(Arg),
+    Grow {
+        chain: Arg,
+        open: Arg,
+        cell: Arg,
+        field: usize,
+        to: u32,
+    },
+    EndChain {
+        chain: Arg,
+        open: Arg,
+        value: Arg,
+        to: u32,
+    },
     Share(Arg, [u32; 2]),
     Drop(Arg),
     /// Looks that a word names no cell, and gives it on.
@@ -336,6 +349,14 @@ impl<'a> ActionWriter<'a> {
                 TaskAction::Fill { layout: inst.cell()?, token: operand(0)?, fields, to: result(0)? }
             }
             Op::CellFree => TaskAction::Free(operand(0)?),
+            Op::ChainNew => TaskAction::Unary(|none| none, Arg::Constant(heap::NO_CHAIN.into()), result(0)?),
+            Op::ChainGrow => {
+                let (chain, open, cell) = (operand(0)?, operand(1)?, operand(2)?);
+                TaskAction::Grow { chain, open, cell, field: inst.field() as usize, to: result(0)? }
+            }
+            Op::ChainEnd => {
+                TaskAction::EndChain { chain: operand(0)?, open: operand(1)?, value: operand(2)?, to: result(0)? }
+            }
             Op::TermShare | Op::TermDrop if inst.has(AttrKind::Flat) => TaskAction::Flat(operand(0)?, results()),
             Op::TermShare => TaskAction::Share(operand(0)?, [result(0)?, result(1)?]),
             Op::TermDrop => TaskAction::Drop(operand(0)?),

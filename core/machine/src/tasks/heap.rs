@@ -10,7 +10,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::Idx;
 use girih_base::span::Span;
 use girih_ir::Module;
-use girih_ir::heap::{CELL, LayoutId, NO_REUSE_TOKEN, host_units, pack, payload, tag};
+use girih_ir::heap::{CELL, LayoutId, NO_CHAIN, NO_REUSE_TOKEN, host_units, pack, payload, tag};
 use girih_ir::types::Type;
 use girih_runtime::{Fault, TaskOptions, TaskStats};
 
@@ -246,6 +246,27 @@ impl Heap {
             self.release(place);
         }
         Ok(())
+    }
+
+    /// Puts a new cell into the open field of a chain; its own field is open then.
+    pub(super) fn grow(&mut self, chain: u32, open: usize, cell: u32, field: usize) -> Result<(), Fault> {
+        let first = self.put(chain, open, cell)?;
+        let place = self.place(cell).ok_or_else(|| no_cell("this word names no cell"))?;
+        self.words[2 * place + 2 + field] = first;
+        Ok(())
+    }
+
+    /// Puts a word into the open field of a chain, which holds the word of its first cell; gives that one.
+    pub(super) fn put(&mut self, chain: u32, open: usize, word: u32) -> Result<u32, Fault> {
+        if chain == NO_CHAIN {
+            return Ok(word);
+        }
+        let place = self.place(chain).ok_or_else(|| no_cell("the last cell of this chain has been freed"))?;
+        let is_term = self.shapes[self.layout_at(place).index()].terms.get(open) == Some(&true);
+        if !is_term || self.place(self.field_at(place, open)).is_none() || self.count(place) != 1 {
+            return Err(no_cell("this field of the chain's last cell is not open"));
+        }
+        Ok(std::mem::replace(&mut self.words[2 * place + 2 + open], word))
     }
 
     /// The place of a reuse token, if it is not the null one.

@@ -280,6 +280,16 @@ impl TaskMachine {
                 self.set(*to, word.into());
             }
             TaskAction::Free(token) => self.heap.free(self.word(*token))?,
+            TaskAction::Grow { chain, open, cell, field, to } => {
+                let (chain, open, cell) = (self.word(*chain), self.word(*open), self.word(*cell));
+                self.heap.grow(chain, open as usize, cell, *field)?;
+                self.set(*to, cell.into());
+            }
+            TaskAction::EndChain { chain, open, value, to } => {
+                let (chain, open, value) = (self.word(*chain), self.word(*open), self.word(*value));
+                let first = self.heap.put(chain, open as usize, value)?;
+                self.set(*to, first.into());
+            }
             TaskAction::Share(word, to) => {
                 let word = self.word(*word);
                 self.heap.share(word)?;

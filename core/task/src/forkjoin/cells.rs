@@ -8,7 +8,7 @@ use super::lane::Lane;
 use super::memory::lane;
 use crate::heap::cells::{SHARED, units};
 use crate::word::as_word;
-use girih_ir::heap::{CELL, LayoutId, NO_REUSE_TOKEN};
+use girih_ir::heap::{CELL, LayoutId, NO_CHAIN, NO_REUSE_TOKEN};
 use girih_ir::{Builder, Function, Inst, Op, Type, ValueId};
 
 /// Where a cell's size stands in its header.
@@ -54,6 +54,13 @@ pub(super) fn operation(
             w.free(lane, x[0]);
             vec![]
         }
+        (Op::ChainNew, _) => vec![w.b.u32(NO_CHAIN)],
+        (Op::ChainGrow, Some(lane)) => {
+            let first = w.put(lane, x[0], x[1], x[2]);
+            w.open_field(lane, x[2], inst.field(), first);
+            vec![x[2]]
+        }
+        (Op::ChainEnd, Some(lane)) => vec![w.put(lane, x[0], x[1], x[2])],
         (Op::CellOpen, Some(lane)) => {
             let types: Vec<Type> = inst.results[1..].iter().map(|v| function.ty(*v)).collect();
             w.open(lane, x[0], &types)
@@ -111,6 +118,45 @@ impl Words<'_> {
     fn field(&mut self, lane: &Lane, place: ValueId, field: u32, ty: Type) -> ValueId {
         let at = self.index(place, 1 + field);
         self.b.load(as_word(ty), lane.heap, at)
+    }
+
+    /// Puts a word into the open field of a chain, in the place of the first cell's, which it gives. Of the chain without cells it gives the word.
+    fn put(&mut self, lane: &Lane, chain: ValueId, open: ValueId, word: ValueId) -> ValueId {
+        let place = self.place(chain);
+        let zero = self.b.u32(0);
+        let is_there = self.op(Op::Ne, place, zero);
+        let first = self.b.if_else(
+            is_there,
+            &[Type::U32],
+            |b| {
+                let mut w = Words { b };
+                let fields = w.index(place, 1);
+                let at = w.op(Op::Add, fields, open);
+                let first = w.b.load(Type::U32, lane.heap, at);
+                w.b.store(Type::U32, lane.heap, at, word);
+                w.b.end(Op::Yield, &[first]);
+            },
+            |b| b.end(Op::Yield, &[word]),
+        );
+        first[0]
+    }
+    /// Writes the word of a chain's first cell into the field of the last one that is open. Who found no memory for the cell leaves the one
+    /// that is none as it is.
+    fn open_field(&mut self, lane: &Lane, cell: ValueId, field: u32, first: ValueId) {
+        let place = self.place(cell);
+        let zero = self.b.u32(0);
+        let is_there = self.op(Op::Ne, place, zero);
+        self.b.if_else(
+            is_there,
+            &[],
+            |b| {
+                let mut w = Words { b };
+                let at = w.index(place, 1 + field);
+                w.b.store(Type::U32, lane.heap, at, first);
+                w.b.end(Op::Yield, &[]);
+            },
+            |b| b.end(Op::Yield, &[]),
+        );
     }
 
     /// The same word, of a cell that others may have.

@@ -8,7 +8,7 @@ use crate::attrs::Attr;
 use crate::function::{Inst, RegionId, Regions};
 use crate::ops::Op;
 use crate::text::lexer::Kind;
-use crate::text::words::Syntax;
+use crate::text::words::{Syntax, before_fields};
 use crate::types::{Scalar, Shape, Type};
 use girih_base::diag::Code;
 use girih_base::span::Span;
@@ -234,7 +234,7 @@ impl<'a> Body<'_, 'a> {
         let mut attrs = self.cursor.attributes(head.op)?;
         let Some(layout) = layout? else { return Err(self.cursor.reported()) };
         let fields = &self.signatures.fields[layout];
-        let first: &[Type] = if head.op == Op::CellNew { &[] } else { &[Type::Term] };
+        let first = before_fields(head.op);
         let fills = matches!(head.op, Op::CellNew | Op::CellFill);
         let asked: Vec<Type> = if fills { first.iter().chain(fields).copied().collect() } else { first.to_vec() };
         let values = self.typed_all((head.op.name(), head.span), &operands, &asked, true)?;
@@ -247,7 +247,7 @@ impl<'a> Body<'_, 'a> {
                 inst.ty.into_iter().collect()
             }
             Op::CellOpen => [Type::Term].iter().chain(fields).copied().collect(),
-            Op::CellNew | Op::CellFill => vec![Type::Term],
+            Op::CellNew | Op::CellFill | Op::ChainGrow => vec![Type::Term],
             other => unreachable!("`{}` is not written with a layout", other.name()),
         };
         Ok(self.append(inst, &results))

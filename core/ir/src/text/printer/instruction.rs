@@ -6,8 +6,8 @@ use crate::attrs::{Attr, AttrKind, SharedMatrix};
 use crate::function::{Inst, ValueId};
 use crate::ops::{Op, Pattern, Suffix};
 use crate::text::words::{
-    CACHES, EVICTIONS, LAYOUTS, ORDERS, PRECISIONS, SCOPES, Syntax, UPDATES, is_written_behind, literal_type, pattern,
-    quoted, syntax, word,
+    CACHES, EVICTIONS, LAYOUTS, ORDERS, PRECISIONS, SCOPES, Syntax, UPDATES, before_fields, is_written_behind,
+    literal_type, pattern, quoted, syntax, word,
 };
 use crate::types::{Scalar, Type};
 
@@ -245,10 +245,10 @@ impl<'a> Printer<'a> {
     }
 
     fn cell(&mut self, inst: &Inst) {
-        let first = usize::from(inst.op != Op::CellNew);
+        let first = before_fields(inst.op);
         let layout = inst.cell().and_then(|id| self.module.layouts.get(id));
         let fields = layout.map_or(&[][..], |layout| &layout.fields);
-        let types: Vec<Type> = [Type::Term].iter().take(first).chain(fields).copied().collect();
+        let types: Vec<Type> = first.iter().chain(fields).copied().collect();
         self.head(inst);
         self.out.push_str(&format!(" @{}", item(&self.items.layouts, inst.cell().map(|id| id.index()))));
         let operands = self.values(&inst.operands, &types);

@@ -1,7 +1,7 @@
 //! Ownership along the paths through branches and loops: what each region gives away and keeps, so that paths that come together have the same
 //! values owned.
 
-use super::{Around, Kind, Walk, Wrong};
+use super::{Around, Kind, Role, Walk, Wrong};
 use crate::function::{Def, Inst, InstId, ValueId};
 use crate::ops::Op;
 use crate::types::Type;
@@ -27,19 +27,19 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Defines what several paths give: a reuse token if all do, otherwise a term.
+    /// Defines what several paths give: a reuse token or a chain if all do, otherwise a term.
     fn merged(&mut self, inst: &Inst, result: ValueId, given: &[ValueId]) -> Result<(), Wrong> {
-        let reuse = given.iter().filter(|v| self.kinds[**v].is_reuse()).count();
-        if reuse > 0 && reuse < given.len() {
+        let roles: Vec<Role> = given.iter().map(|v| self.kinds[*v].role()).collect();
+        let role = roles.iter().copied().find(|role| *role != Role::Term).unwrap_or(Role::Term);
+        if let Some(other) = roles.iter().find(|other| **other != role) {
             let message = format!(
-                "{} is a reuse token on some paths through this `{}` and a term on others",
+                "{} is {} on some paths through this `{}` and {} on others",
                 self.name(result),
-                inst.op.name()
+                role.name(),
+                inst.op.name(),
+                other.name()
             );
-            return Err(Box::new(
-                Diagnostic::new(Code::IrOwnership, inst.span, message)
-                    .hint("free the reuse token, or let all paths give one"),
-            ));
+            return Err(Box::new(Diagnostic::new(Code::IrOwnership, inst.span, message).hint(role.hint())));
         }
         let lent = given.iter().filter(|v| self.kinds[**v] == Kind::Lent).count();
         if lent > 0 && given.iter().any(|v| !matches!(self.kinds[*v], Kind::Lent | Kind::Free)) {
@@ -52,10 +52,11 @@ impl<'a> Walk<'a> {
                 Diagnostic::new(Code::IrOwnership, inst.span, message).hint("share it on the paths that borrow"),
             ));
         }
-        let kind = match (reuse, lent) {
-            (0, 0) => Kind::Owned,
-            (0, _) => Kind::Lent,
-            (_, _) => Kind::Reuse,
+        let kind = match (role, lent) {
+            (Role::Term, 0) => Kind::Owned,
+            (Role::Term, _) => Kind::Lent,
+            (Role::Reuse, _) => Kind::Reuse,
+            (Role::Chain, _) => Kind::Chain,
         };
         self.define(result, kind);
         Ok(())
@@ -88,11 +89,12 @@ impl<'a> Walk<'a> {
         match self.kinds[value] {
             Kind::Reuse | Kind::Null => Kind::Reuse,
             Kind::Lent => Kind::Lent,
+            Kind::Chain => Kind::Chain,
             Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Free | Kind::Token => Kind::Owned,
         }
     }
 
-    /// Consumes what goes on under other names: reuse tokens too.
+    /// Consumes what goes on under other names: reuse tokens and chains too.
     fn give(&mut self, id: InstId, inst: &Inst, values: &[ValueId]) -> Result<(), Wrong> {
         values.iter().try_for_each(|value| match self.kinds[*value] {
             // Alive as long as the function, under whatever name.
@@ -193,24 +195,26 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A value that becomes another one is a reuse token if that is one.
+    /// A value that becomes another one is a reuse token, or a chain, if that is one.
     fn alike(&self, inst: &Inst, value: ValueId, target: ValueId) -> Result<(), Wrong> {
-        let token = |v: ValueId| self.kinds[v].is_reuse();
+        let role = |v: ValueId| self.kinds[v].role();
         let lent = |v: ValueId| self.kinds[v] == Kind::Lent;
-        let free = self.kinds[value] == Kind::Free && !token(target);
+        let free = self.kinds[value] == Kind::Free && role(target) == Role::Term;
         if self.function.ty(target) == Type::Term && lent(value) != lent(target) && !free {
             let (name, target) = (self.name(value), self.name(target));
             let message = format!("one of {name} and {target} is borrowed, and the other one is owned");
             return Err(self.about(Code::IrOwnership, inst, value, message, "share what is borrowed"));
         }
-        if self.function.ty(target) == Type::Term && token(value) != token(target) {
+        let (given, taken) = (role(value), role(target));
+        if self.function.ty(target) == Type::Term && given != taken {
             let (name, target) = (self.name(value), self.name(target));
-            let message = if token(value) {
-                format!("{name} is a reuse token, but {target} is a term")
+            // What is no term is named first.
+            let message = if given == Role::Term {
+                format!("{target} is {}, but {name} is {}", taken.name(), given.name())
             } else {
-                format!("{target} is a reuse token, but {name} is a term")
+                format!("{name} is {}, but {target} is {}", given.name(), taken.name())
             };
-            let hint = "free the reuse token, or let all paths give one";
+            let hint = if given == Role::Term { taken.hint() } else { given.hint() };
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
         Ok(())

@@ -328,6 +328,9 @@ impl Maker {
         let layout = self.below(self.layouts.len());
         let fields = self.layouts[layout].clone();
         let mut operands = if op == Op::CellNew { vec![] } else { vec![self.value(None)] };
+        if op == Op::ChainGrow {
+            operands.extend(self.values(&[Type::U32, Type::Term]));
+        }
         if matches!(op, Op::CellNew | Op::CellFill) {
             operands.extend(self.values(&fields));
         }
@@ -338,7 +341,7 @@ impl Maker {
         let results: Vec<Type> = match op {
             Op::CellGet => ty.into_iter().collect(),
             Op::CellOpen => [Type::Term].into_iter().chain(fields).collect(),
-            Op::CellNew | Op::CellFill => vec![Type::Term],
+            Op::CellNew | Op::CellFill | Op::ChainGrow => vec![Type::Term],
             other => unreachable!("`{}` names no layout", other.name()),
         };
         self.push(inst, &results);
