@@ -1,10 +1,12 @@
 //! The processor: native code on all of its cores.
 
 use super::Found;
-use girih_base::diag::Diagnostic;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 use girih_ir::{Caps, Module, Verified};
 use girih_lower::Compiled;
 use girih_runtime::{Device, Runner, TaskOptions};
+use girih_task::loops::chains::with_chains;
 
 /// Names the code generator and its device by their sources.
 pub const IDENTITY: &str = girih_cpu::IDENTITY;
@@ -22,7 +24,15 @@ pub fn open(profile: Option<Caps>) -> Result<Device, Diagnostic> {
 /// # Errors
 /// If there is no native code for this processor, or too little memory.
 pub fn runner(module: &Verified<Module>, options: &TaskOptions) -> Result<Box<dyn Runner + Send>, Diagnostic> {
-    Ok(Box::new(girih_cpu::tasks::open(module, options)?))
+    Ok(Box::new(girih_cpu::tasks::open(&prepared(module)?, options)?))
+}
+
+/// Functions in task form as native code runs them.
+fn prepared(module: &Verified<Module>) -> Result<Verified<Module>, Diagnostic> {
+    with_chains(module).map_err(|errors| {
+        let wrong = || Diagnostic::new(Code::Internal, Span::NONE, "a changed module is not well formed");
+        errors.into_iter().next().unwrap_or_else(wrong)
+    })
 }
 
 /// Whether functions in task form compute with short vectors as they are.
@@ -43,7 +53,7 @@ pub fn emit(compiled: &Compiled) -> Result<String, Diagnostic> {
 /// # Errors
 /// If there is no native code for this processor.
 pub fn emit_tasks(module: &Verified<Module>) -> Result<String, Diagnostic> {
-    girih_cpu::tasks::emit(module)
+    girih_cpu::tasks::emit(&prepared(module)?)
 }
 
 /// The processor, or why it cannot be used.

@@ -15,6 +15,7 @@ pub mod flatten;
 pub mod flow;
 pub mod forkjoin;
 pub mod heap;
+pub mod loops;
 pub mod lower;
 pub mod math;
 pub mod pixels;

@@ -191,7 +191,7 @@ fn known(function: &Function, decides: &[bool], arguments: &[u32]) -> Vec<Known>
 pub fn lower(module: &Module, entry: FunctionId, arguments: &[u32], options: &Options) -> Result<Flattened, Failure> {
     let refused = |why: &'static str| Failure::Refused(Refusal::new(why));
     let mut module = module.clone();
-    super::forkjoin::accumulate::accumulate(&mut module);
+    crate::loops::accumulate::accumulate(&mut module);
     let module = with_one_exit(&module);
     if module.functions[entry].params.len() != arguments.len() {
         return Err(refused("it is called with another number of arguments"));

@@ -7,7 +7,6 @@
 //!
 //! | file | its idea |
 //! |---|---|
-//! | [`accumulate`] | recursion that is a loop |
 //! | [`leaves`] | small functions become part of their callers |
 //! | [`loop_exits`] | what a loop does when it is over stands behind it |
 //! | [`liveness`] | which values the code behind an instruction needs |
@@ -38,7 +37,6 @@
 //! Words say by their tag who owns a cell: who has a word of tag [`CELL`](girih_ir::heap::CELL) has the only one and may use the cell's
 //! memory again; what is read through a *shared* word, and both words that `term.share` gives, are shared for ever.
 
-pub(super) mod accumulate;
 mod calls;
 mod cells;
 mod chunks;
@@ -67,6 +65,8 @@ mod tasks;
 mod writing;
 
 use crate::heap::cells::largest;
+use crate::loops::accumulate::accumulate;
+use crate::loops::chains::chains;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
@@ -160,7 +160,8 @@ impl Form {
 pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<ForkJoin, Vec<Diagnostic>> {
     let one = |d| vec![d];
     let mut module = module.clone();
-    accumulate::accumulate(&mut module);
+    accumulate(&mut module);
+    chains(&mut module);
     whole_loops(&mut module, called).map_err(one)?;
     let module = &module;
     let framed = framed(module, called);

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the functions give what they gave.
 
-use crate::forkjoin::accumulate::whole_loop;
+use crate::loops::whole_loop;
 use girih_base::name::Name;
 use girih_ir::attrs::{Attr, ParamAttrs};
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId};

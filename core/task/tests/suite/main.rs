@@ -1,6 +1,7 @@
 //! The tests of `girih-task`, in one program.
 
 mod bits;
+mod chains;
 mod cycles;
 mod flatten;
 mod flow;

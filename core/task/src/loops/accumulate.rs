@@ -9,9 +9,9 @@
 //!
 //! Invariant: the function gives the same number for the same arguments.
 
+use super::{enter_loop, walk_regions, whole_loop};
 use girih_base::hash::FastMap;
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, Value, ValueId};
-use std::collections::HashMap;
 
 /// Changes all functions of which that is true.
 pub(crate) fn accumulate(module: &mut Module) {
@@ -22,7 +22,9 @@ pub(crate) fn accumulate(module: &mut Module) {
         }
         // The loop has parameters of its own, and these are what is combined.
         let mut looped = function.clone();
-        enter_loop(&mut looped);
+        if only_loop(&looped).is_none() {
+            enter_loop(&mut looped);
+        }
         if let Some(found) = calls(&looped, id)
             && descends(&looped, &found)
         {
@@ -38,7 +40,7 @@ fn neutral(op: Op) -> Option<u64> {
         Op::Add | Op::Or | Op::Xor => Some(0),
         Op::Mul => Some(1),
         Op::And => Some(u64::from(u32::MAX)),
-        _other => None,
+        _no_rule => None,
     }
 }
 
@@ -91,28 +93,13 @@ fn calls(function: &Function, id: FunctionId) -> Option<Found> {
     found
 }
 
-fn walk_regions(function: &Function, region: RegionId, visit: &mut impl FnMut(RegionId)) {
-    visit(region);
-    for id in &function.regions[region].insts {
-        for inner in &function.insts[*id].regions {
-            walk_regions(function, *inner, visit);
-        }
-    }
-}
 fn has_loops(function: &Function) -> bool {
     let mut found = false;
     function.walk(function.body, &mut |_, inst| found |= inst.op == Op::Loop);
     found
 }
 
-/// The loop that is all of a function.
-pub(crate) fn whole_loop(function: &Function) -> Option<InstId> {
-    let [around, end] = function.regions[function.body].insts[..] else { return None };
-    let (inst, end) = (&function.insts[around], &function.insts[end]);
-    (inst.op == Op::Loop && end.op == Op::Return && end.operands == inst.results).then_some(around)
-}
-
-/// The same, with no other one inside.
+/// The loop that is all of a function, with no other one inside.
 fn only_loop(function: &Function) -> Option<InstId> {
     let mut loops = 0;
     function.walk(function.body, &mut |_, inst| {
@@ -188,7 +175,7 @@ fn descends(function: &Function, found: &Found) -> bool {
         {
             tested.extend(inst.operands.iter().copied());
         }
-        _other => {}
+        _no_rule => {}
     });
     let is_smaller = |param: ValueId, mut value: ValueId| loop {
         let Def::Result(inst, _) = function.values[value].def else { return false };
@@ -201,7 +188,7 @@ fn descends(function: &Function, found: &Found) -> bool {
             }
             Op::Sub => inst.operands[0] == param && function.as_constant(inst.operands[1]).is_some_and(|by| by > 0),
             Op::CellOpen | Op::CellGet => inst.operands[0] == param,
-            _other => false,
+            _no_rule => false,
         };
     };
     let is_number = |param: ValueId| function.ty(param) != Type::Term;
@@ -209,37 +196,6 @@ fn descends(function: &Function, found: &Found) -> bool {
         again.iter().all(|id| function.insts[*id].operands.get(i).is_some_and(|value| is_smaller(*param, *value)))
             && (!is_number(*param) || tested.contains(param))
     })
-}
-
-/// Makes a function's body a loop, if it is none.
-fn enter_loop(function: &mut Function) {
-    if only_loop(function).is_some() {
-        return;
-    }
-    let inner = function.body;
-    let mut stands: HashMap<ValueId, ValueId> = HashMap::new();
-    let params = function.params.clone();
-    for (i, param) in (0..).zip(&params) {
-        let ty = function.ty(*param);
-        let value = function.values.push(Value { ty, name: None, def: Def::Argument(inner, i) });
-        function.regions[inner].params.push(value);
-        stands.insert(*param, value);
-    }
-    for inst in function.insts.iter_mut() {
-        inst.operands.iter_mut().for_each(|v| *v = stands.get(v).copied().unwrap_or(*v));
-        if inst.op == Op::Return {
-            *inst = Inst::new(Op::Break, None, &inst.operands, inst.span);
-        }
-    }
-    let span = function.span;
-    let mut around = Inst::new(Op::Loop, None, &params, span);
-    around.regions.push(inner);
-    let around = function.insts.push(around);
-    let result = function.values.push(Value { ty: Type::U32, name: None, def: Def::Result(around, 0) });
-    function.insts[around].results.push(result);
-    let end = function.insts.push(Inst::new(Op::Return, None, &[result], span));
-    function.body = function.regions.push(Default::default());
-    function.regions[function.body].insts = vec![around, end];
 }
 
 /// Has the loop carry what the operation was applied to so far.
@@ -279,7 +235,7 @@ fn change(function: &mut Function, found: &Found) {
                 function.insts[last].operands.push(sum);
                 last
             }
-            _stays => last,
+            _no_rule => last,
         };
         function.regions[region].insts.push(end);
     }
