@@ -184,6 +184,87 @@ def main():
     });
 }
 
+/// Lists and trees that are not finished when the heap is full: other calls run in each iteration of the loops that make them.
+const UNFINISHED: &str = "\
+def walk(x):
+  t = grow(4, x)
+  return (total(t) + total(t) + x) % 1009
+
+def wander(n, x):
+  switch n:
+    case 0:
+      return []
+    case _:
+      return List/Cons(x, wander(n-1, walk(x)))
+
+def deal(list, x):
+  match list:
+    case List/Nil:
+      return ([], [x])
+    case List/Cons:
+      (a, b) = deal(list.tail, walk(x))
+      return (List/Cons(list.head, b), a)
+
+type Set:
+  Empty
+  Member { value, ~left, ~right }
+
+def put(set, value, x):
+  match set:
+    case Set/Empty:
+      return Set/Member { value: value, left: Set/Empty, right: Set/Empty }
+    case Set/Member:
+      if value < set.value:
+        return Set/Member { value: set.value, left: put(set.left, value, walk(x)), right: set.right }
+      else:
+        return Set/Member { value: set.value, left: set.left, right: put(set.right, value, walk(x)) }
+
+def put_all(list, set):
+  match list:
+    case List/Nil:
+      return set
+    case List/Cons:
+      return put_all(list.tail, put(set, list.head, list.head))
+
+def digest(set):
+  match set:
+    case Set/Empty:
+      return 1
+    case Set/Member:
+      return (digest(set.left) * 3 + set.value + digest(set.right) * 5) % 65521
+
+def each(d, x):
+  switch d:
+    case 0:
+      (a, b) = deal(wander(30, x), x)
+      return digest(put_all(a, put_all(b, Set/Empty)))
+    case _:
+      return (each(d-1, x + 1) * 7 + each(d-1, x + 2)) % 65521
+
+def main():
+  return each(3, 1)
+";
+
+#[test]
+fn what_is_not_finished_moves_in_a_collection() {
+    on_big_stack(|| {
+        let text = shares(1, 1, 0, false).replace("def main():\n  return both(2)\n", UNFINISHED);
+        let ir = program(&text).ir().expect("it compiles");
+        println!("{ir}");
+        let expected = expected(&text);
+        let all = [Selector::Interpreter(8), Selector::Cpu].into_iter().chain(machine::WGPU.some_devices());
+        for selector in all {
+            for (steps, form) in [(7, Form::SMALL), (2000, Form { workgroup: 32, stack: 16, ..Form::FAST })] {
+                let device = devices::open(&selector, None).expect("the device is there");
+                let options = ForkJoinOptions { steps, form, ..little(64, 64 << 10) };
+                let (found, _, stats) = run(&text, device, options).expect("it loads");
+                assert_eq!(found.as_ref(), Ok(&expected), "{selector}: {stats:?}");
+                assert!(stats.collections > 1, "{selector}: {stats:?}");
+            }
+        }
+    });
+}
+
 #[test]
 fn collections_change_nothing() {
     // It is noted beside the name of the test, which its own thread has.

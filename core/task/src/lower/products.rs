@@ -4,11 +4,14 @@
 //! function. These are the greatest set of which that is true: what ends with a call of a function outside of the set is outside itself. So a
 //! chain of calls at ends that has entered the set stays there, and takes no stack; who enters it from outside, and makes the cell of
 //! the fields, does so at the end of the chain.
+//!
+//! A function that puts its own result into the cell that it gives, as one that inserts into a tree does, gives the cell itself: so it can become
+//! a loop that fills one cell after the other ([`chains`](crate::loops::chains)).
 
 use super::super::flow::{Instance, LambdaRef, Set, ShapeId, Site, What};
 use super::{Lowering, Unit};
 use girih_term::groups::leaves;
-use girih_term::{Body, DefId, Term, TermKind};
+use girih_term::{Body, DefId, LocalId, Target, Term, TermKind};
 use std::collections::HashMap;
 
 /// Most fields that are given.
@@ -24,8 +27,10 @@ pub fn products(all: &Lowering<'_>, kept: &[DefId]) -> HashMap<Unit, ShapeId> {
         let is_whole = def.params.is_empty() || kept.iter().any(|def| Instance::from(*def) == instance);
         if let (false, Some(shape)) = (is_whole, product(all, all.flow.result(instance))) {
             let unit = Unit::Definition(instance);
-            bodies.push((unit, instance, body));
-            found.insert(unit, shape);
+            if !grows(all, instance, body) {
+                bodies.push((unit, instance, body));
+                found.insert(unit, shape);
+            }
         }
         for ordinal in 0..all.lambda_count(instance.def) {
             let lambda = LambdaRef { instance, ordinal };
@@ -59,6 +64,53 @@ fn product(all: &Lowering<'_>, set: &Set) -> Option<ShapeId> {
         What::Pair | What::Ctor(_) => (1..=MOST).contains(&row.fields.len()).then_some(shape),
         What::Closure(_) | What::Partial(..) => None,
     }
+}
+
+/// Whether a term in tail position makes a cell of what one call of the function itself gives.
+fn grows(all: &Lowering<'_>, instance: Instance, body: &Term) -> bool {
+    let mut given: Vec<LocalId> = vec![];
+    let mut todo = vec![body];
+    let is_own = |term: &Term| match &term.kind {
+        TermKind::Apply(function, args) => match function.kind {
+            TermKind::Global(def) => {
+                let callee = all.flow.callee(instance, term).unwrap_or(Instance::from(def));
+                callee == instance && args.len() == all.program.defs[def].params.len()
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    while let Some(term) = todo.pop() {
+        match &term.kind {
+            TermKind::Let(binds, body) => {
+                for bind in binds.iter().filter(|bind| is_own(&bind.value)) {
+                    if let Target::Var(local) = bind.target {
+                        given.push(local);
+                    }
+                }
+                todo.push(body);
+            }
+            TermKind::Match(choice) => todo.extend(choice.arms.iter().map(|arm| &arm.body).chain(&choice.default)),
+            TermKind::Switch(choice) => {
+                todo.extend(choice.cases.iter().map(|(_, body)| body).chain([&choice.default]));
+            }
+            TermKind::Ctor(_, fields) => {
+                let is_given = |term: &Term| matches!(term.kind, TermKind::Local(local) if given.contains(&local));
+                if fields.iter().filter(|field| is_own(field) || is_given(field)).count() == 1 {
+                    return true;
+                }
+            }
+            leaves!()
+            | TermKind::Tuple(_)
+            | TermKind::Apply(..)
+            | TermKind::Lambda(..)
+            | TermKind::List(_)
+            | TermKind::Op(..)
+            | TermKind::Prim(..)
+            | TermKind::Sup(_) => {}
+        }
+    }
+    false
 }
 
 /// Whether a term in tail position makes a cell of the shape, or ends with a call of what gives the fields of one.

@@ -388,6 +388,30 @@ fn of_two_calls_the_last_becomes_the_next_iteration() {
     assert_eq!(own_calls(&module, "f"), 1, "{printed}");
 }
 
+#[test]
+fn insertion_into_a_tree_is_a_loop() {
+    let program = "
+def put(tree, key: u24):
+  match tree:
+    case Map/Leaf:
+      return Map/Node { value: key, left: Map/Leaf, right: Map/Leaf }
+    case Map/Node:
+      if key < tree.value:
+        return Map/Node { value: tree.value, left: put(tree.left, key), right: tree.right }
+      else:
+        return Map/Node { value: tree.value, left: tree.left, right: put(tree.right, key) }
+
+def main():
+  return put(put(Map/Leaf, 3), 5)
+";
+    let printed = super::lower::functions(program, &["put"]);
+    assert!(printed.starts_with("fn @put(%p0: term, %p1: u32) -> term {"), "{printed}");
+    let module = super::lower::module(program);
+    let mut looped = Module::clone(&module);
+    chains(&mut looped);
+    assert_eq!((own_calls(&module, "put"), own_calls(&looped, "put")), (2, 0));
+}
+
 // What stays as it is.
 
 #[test]

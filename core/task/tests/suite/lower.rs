@@ -2,7 +2,7 @@
 
 use girih_bend::loader::{File, LoadError, Loader};
 use girih_bend::{Options, compile};
-use girih_ir::text;
+use girih_ir::{Module, Verified, text};
 use girih_term::code::Code;
 
 struct Text(&'static str);
@@ -19,19 +19,23 @@ impl Loader for Text {
     }
 }
 
-/// The text of some functions of a program.
-pub(super) fn functions(program: &'static str, names: &[&str]) -> String {
+/// The functions of a program.
+pub(super) fn module(program: &'static str) -> Verified<Module> {
     let build = || {
         let compilation = compile(&Text(program), &Options { check_types: false, ..Options::default() });
         let program = compilation.program.as_ref().unwrap_or_else(|| panic!("{:?}", compilation.diagnostics));
         let code = Code::new(program).expect("it can be run by value");
-        let direct = girih_task::compile(&code).expect("it becomes functions that verify");
-        text::print(&direct.module)
+        girih_task::compile(&code).expect("it becomes functions that verify").module
     };
-    let printed = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(1 << 28).spawn_scoped(scope, build);
         thread.expect("a thread").join().expect("it is compiled")
-    });
+    })
+}
+
+/// The text of some functions of a program.
+pub(super) fn functions(program: &'static str, names: &[&str]) -> String {
+    let printed = text::print(&module(program));
     let is_wanted = |text: &&str| names.iter().any(|name| text.starts_with(&format!("fn @{name}(")));
     let found: Vec<&str> = printed.split("\n\n").filter(is_wanted).collect();
     assert_eq!(found.len(), names.len(), "{printed}");
