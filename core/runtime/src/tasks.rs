@@ -72,7 +72,8 @@ impl Fault {
             }
             Fault::Memory { limit, at } => {
                 let message = format!("out of memory: the live data takes more than {}", size(limit));
-                Diagnostic::new(Code::OutOfMemory, *at, message).hint("allow more with `--memory`")
+                Diagnostic::new(Code::OutOfMemory, *at, message)
+                    .hint("look for a recursion that never ends, or allow more with `--memory`")
             }
             Fault::Stack { limit, function } => {
                 let function = function.and_then(|id| module.functions.get(id));
