@@ -37,6 +37,13 @@ pub(super) fn loop_exits(module: &mut Module, framed: &HashSet<FunctionId>) {
     }
 }
 
+/// What stands in a place among a loop's results.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Slot {
+    ty: Type,
+    is_chain: bool,
+}
+
 /// Where code begins that can be moved.
 struct End {
     region: RegionId,
@@ -143,64 +150,68 @@ fn moved(function: &Function, id: InstId, ends: Vec<End>) -> Option<Vec<Moved>> 
     all.all(is_word).then_some(moved)
 }
 
-/// Gives each value that ends need a place among results that they share, each for values of one type; gives the types.
-fn share(function: &Function, moved: &mut [Moved]) -> Vec<Type> {
-    let mut types: Vec<Type> = vec![];
+/// Gives each value that ends need a place among results that they share, each for values of one kind; gives the places.
+fn share(slot_of: impl Fn(&ValueId) -> Slot, moved: &mut [Moved]) -> Vec<Slot> {
+    let mut all: Vec<Slot> = vec![];
     for Moved { needs, slots, .. } in moved {
         for value in needs {
-            let ty = function.ty(*value);
-            let free = (0..types.len()).find(|slot| types[*slot] == ty && !slots.contains(slot));
+            let slot = slot_of(value);
+            let free = (0..all.len()).find(|i| all[*i] == slot && !slots.contains(i));
             slots.push(free.unwrap_or_else(|| {
-                types.push(ty);
-                types.len() - 1
+                all.push(slot);
+                all.len() - 1
             }));
         }
     }
-    types
+    all
 }
 
 fn change(function: &mut Function, id: InstId, mut moved: Vec<Moved>) {
-    let shared = share(function, &mut moved);
+    let chains = pointers::chains(function);
+    let slot_of = |value: &ValueId| Slot { ty: function.ty(*value), is_chain: chains.contains(value) };
+    let shared = share(slot_of, &mut moved);
     let old: Vec<ValueId> = function.insts[id].results.to_vec();
-    let types: Vec<Type> = old.iter().map(|value| function.ty(*value)).collect();
-    end_loop(function, id, &types, &shared, &moved);
-    let results: Vec<ValueId> = (0..)
-        .zip([Type::U32].iter().chain(&types).chain(&shared))
-        .map(|(i, ty)| function.values.push(Value { ty: *ty, name: None, def: Def::Result(id, i) }))
+    let own: Vec<Slot> = old.iter().map(slot_of).collect();
+    end_loop(function, id, &own, &shared, &moved);
+    let number = Slot { ty: Type::U32, is_chain: false };
+    let slots: Vec<Slot> = [number].iter().chain(&own).chain(&shared).copied().collect();
+    let results: Vec<(ValueId, Slot)> = (0..)
+        .zip(slots)
+        .map(|(i, slot)| (function.values.push(Value { ty: slot.ty, name: None, def: Def::Result(id, i) }), slot))
         .collect();
-    function.insts[id].results = results.iter().copied().collect();
+    function.insts[id].results = results.iter().map(|(value, _)| *value).collect();
     let (given, shared) = results[1..].split_at(old.len());
     let mut arms = vec![];
     for Moved { code, needs, slots, .. } in moved {
         let new: FastMap<ValueId, ValueId> =
-            needs.iter().zip(&slots).map(|(value, slot)| (*value, shared[*slot])).collect();
+            needs.iter().zip(&slots).map(|(value, slot)| (*value, shared[*slot].0)).collect();
         let others = (0..shared.len()).filter(|slot| !slots.contains(slot)).map(|slot| shared[slot]);
         let mut all = drops(function, id, others.chain(given.iter().copied()));
         all.extend(arm(function, code, &new));
         arms.push(region_of(function, all));
     }
     let mut all = drops(function, id, shared.iter().copied());
-    all.push(function.insts.push(Inst::new(Op::Yield, None, given, function.insts[id].span)));
+    let given: Vec<ValueId> = given.iter().map(|(value, _)| *value).collect();
+    all.push(function.insts.push(Inst::new(Op::Yield, None, &given, function.insts[id].span)));
     arms.push(region_of(function, all));
-    choose(function, id, results[0], arms, &old);
+    choose(function, id, results[0].0, arms, &old);
 }
 
 /// Takes the ends out of a loop, and has it say by a number which end it was: 0 for what ended it already.
-fn end_loop(function: &mut Function, id: InstId, types: &[Type], shared: &[Type], moved: &[Moved]) {
+fn end_loop(function: &mut Function, id: InstId, own: &[Slot], shared: &[Slot], moved: &[Moved]) {
     for Moved { end, .. } in moved {
         function.regions[end.region].insts.truncate(end.at);
     }
     let zero = function.constant(Type::U32, 0);
     for inst in breaks(function, function.insts[id].regions[0]) {
         let (region, at) = place(function, inst);
-        let none = nothing(function, shared, (region, at));
+        let none = fill(function, shared, &[], &[], (region, at));
         let given = function.insts[inst].operands.to_vec();
         function.insts[inst].operands = [zero].iter().chain(&given).chain(&none).copied().collect();
     }
     for (number, Moved { end, needs, slots, .. }) in (1u64..).zip(moved) {
-        let none = nothing(function, types, (end.region, end.at));
-        let mut given = nothing(function, shared, (end.region, end.at));
-        slots.iter().zip(needs).for_each(|(slot, value)| given[*slot] = *value);
+        let none = fill(function, own, &[], &[], (end.region, end.at));
+        let given = fill(function, shared, slots, needs, (end.region, end.at));
         let number = function.constant(Type::U32, number);
         let operands: Vec<ValueId> = [number].iter().chain(&none).chain(&given).copied().collect();
         let inst = function.insts.push(Inst::new(Op::Break, None, &operands, function.insts[id].span));
@@ -208,24 +219,49 @@ fn end_loop(function: &mut Function, id: InstId, types: &[Type], shared: &[Type]
     }
 }
 
-/// Values of these types that mean nothing; a word that names no cell is made at this place.
-fn nothing(function: &mut Function, types: &[Type], (region, at): (RegionId, usize)) -> Vec<ValueId> {
+/// Values for these places: those that are there for some of them, and for the others values that mean nothing. A word that names no cell, and
+/// chains without cells, are made where code ends.
+fn fill(
+    function: &mut Function,
+    slots: &[Slot],
+    filled: &[usize],
+    values: &[ValueId],
+    (region, at): (RegionId, usize),
+) -> Vec<ValueId> {
     let mut no_cell = None;
-    let mut nothing = vec![];
-    for ty in types {
-        nothing.push(match ty {
+    let mut all = vec![];
+    for (i, slot) in slots.iter().enumerate() {
+        if let Some(place) = filled.iter().position(|filled| *filled == i) {
+            all.push(values[place]);
+            continue;
+        }
+        all.push(match slot.ty {
+            Type::Term if slot.is_chain => {
+                let (inst, value) = make(function, Op::ChainNew, &[]);
+                function.regions[region].insts.insert(at, inst);
+                value
+            }
             Type::Term => *no_cell.get_or_insert_with(|| {
-                let [tag, zero] = [IMMEDIATE, 0].map(|number| function.constant(Type::U32, u64::from(number)));
-                let inst = function.insts.push(Inst::new(Op::TermPack, None, &[tag, zero], function.span));
-                let value = function.values.push(Value { ty: Type::Term, name: None, def: Def::Result(inst, 0) });
-                function.insts[inst].results.push(value);
+                let (inst, value) = make_no_cell(function);
                 function.regions[region].insts.insert(at, inst);
                 value
             }),
-            number => function.constant(*number, 0),
+            number => function.constant(number, 0),
         });
     }
-    nothing
+    all
+}
+
+/// An instruction that gives a term.
+fn make(function: &mut Function, op: Op, operands: &[ValueId]) -> (InstId, ValueId) {
+    let inst = function.insts.push(Inst::new(op, None, operands, function.span));
+    let value = function.values.push(Value { ty: Type::Term, name: None, def: Def::Result(inst, 0) });
+    function.insts[inst].results.push(value);
+    (inst, value)
+}
+fn make_no_cell(function: &mut Function) -> (InstId, ValueId) {
+    let [tag, zero] = [IMMEDIATE, 0].map(|number| function.constant(Type::U32, u64::from(number)));
+    make(function, Op::TermPack, &[tag, zero])
 }
 
 /// Where an instruction stands.
@@ -240,10 +276,20 @@ fn place(function: &Function, id: InstId) -> (RegionId, usize) {
 }
 
 /// What an arm does with words that are there for others: here they name no cells.
-fn drops(function: &mut Function, id: InstId, values: impl Iterator<Item = ValueId>) -> Vec<InstId> {
+fn drops(function: &mut Function, id: InstId, values: impl Iterator<Item = (ValueId, Slot)>) -> Vec<InstId> {
     let span = function.insts[id].span;
-    let terms: Vec<ValueId> = values.filter(|value| function.ty(*value) == Type::Term).collect();
-    terms.into_iter().map(|value| function.insts.push(Inst::new(Op::TermDrop, None, &[value], span))).collect()
+    let mut insts = vec![];
+    for (mut value, slot) in values.filter(|(_, slot)| slot.ty == Type::Term) {
+        if slot.is_chain {
+            let (none, no_cell) = make_no_cell(function);
+            let zero = function.constant(Type::U32, 0);
+            let (end, first) = make(function, Op::ChainEnd, &[value, zero, no_cell]);
+            insts.extend([none, end]);
+            value = first;
+        }
+        insts.push(function.insts.push(Inst::new(Op::TermDrop, None, &[value], span)));
+    }
+    insts
 }
 
 fn region_of(function: &mut Function, insts: Vec<InstId>) -> RegionId {

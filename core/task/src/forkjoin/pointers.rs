@@ -4,7 +4,7 @@
 use super::labels::words;
 use super::segments::SegmentWriter;
 use girih_base::diag::Diagnostic;
-use girih_ir::{Function, FunctionId, Op, Type, ValueId};
+use girih_ir::{Function, FunctionId, Inst, Op, Type, ValueId};
 use std::collections::HashSet;
 
 /// What a word is.
@@ -72,31 +72,53 @@ fn kinds(writer: &SegmentWriter<'_, '_>, id: FunctionId, value: ValueId, holes: 
 
 /// The holes of a function: what `cell.open` gives first, and what choices give of these.
 pub fn holes(function: &Function) -> HashSet<ValueId> {
-    let mut holes = HashSet::new();
+    spread(function, |inst, holes| match inst.op {
+        Op::CellOpen => holes.extend(inst.results.first()),
+        // What is filled or freed is one wherever it comes from.
+        Op::CellFill | Op::CellFree => holes.extend(inst.operands.first()),
+        Op::Select if inst.operands[1..].iter().any(|value| holes.contains(value)) => {
+            holes.extend(inst.results.first());
+        }
+        _others => {}
+    })
+}
+
+/// The chains of a function. They are words like others to whoever looks for cells, but nothing else may stand for one.
+pub fn chains(function: &Function) -> HashSet<ValueId> {
+    spread(function, |inst, chains| match inst.op {
+        Op::ChainNew => chains.extend(inst.results.first()),
+        Op::ChainGrow => chains.extend(inst.operands.first().into_iter().chain(inst.results.first())),
+        // What grows or ends is one wherever it comes from.
+        Op::ChainEnd => chains.extend(inst.operands.first()),
+        Op::Loop => {
+            let params = &function.regions[inst.regions[0]].params;
+            let carried = inst.operands.iter().zip(params).filter(|(value, _)| chains.contains(*value));
+            let carried: Vec<ValueId> = carried.map(|(_, param)| *param).collect();
+            chains.extend(carried);
+        }
+        _others => {}
+    })
+}
+
+/// Values that are of one kind by what makes and uses them, and what choices give of these.
+fn spread(function: &Function, one: impl Fn(&Inst, &mut HashSet<ValueId>)) -> HashSet<ValueId> {
+    let mut found = HashSet::new();
     loop {
-        let before = holes.len();
+        let before = found.len();
         function.walk(function.body, &mut |_, inst| {
-            match inst.op {
-                Op::CellOpen => holes.extend(inst.results.first()),
-                // What is filled or freed is one wherever it comes from.
-                Op::CellFill | Op::CellFree => holes.extend(inst.operands.first()),
-                Op::Select if inst.operands[1..].iter().any(|value| holes.contains(value)) => {
-                    holes.extend(inst.results.first());
+            one(inst, &mut found);
+            if matches!(inst.op, Op::If | Op::Switch) {
+                let ends = inst.regions.iter().filter_map(|region| function.terminator(*region));
+                for end in ends.filter(|end| end.op == Op::Yield) {
+                    let given = inst.results.iter().zip(&end.operands);
+                    let more: Vec<ValueId> =
+                        given.filter(|(_, value)| found.contains(*value)).map(|(result, _)| *result).collect();
+                    found.extend(more);
                 }
-                Op::If | Op::Switch => {
-                    let ends = inst.regions.iter().filter_map(|region| function.terminator(*region));
-                    for end in ends.filter(|end| end.op == Op::Yield) {
-                        let given = inst.results.iter().zip(&end.operands);
-                        let found: Vec<ValueId> =
-                            given.filter(|(_, value)| holes.contains(*value)).map(|(result, _)| *result).collect();
-                        holes.extend(found);
-                    }
-                }
-                _others => {}
             }
         });
-        if holes.len() == before {
-            return holes;
+        if found.len() == before {
+            return found;
         }
     }
 }

@@ -133,6 +133,49 @@ fn ends_own_what_they_need() {
     assert!(!leaves(&module), "{text}");
 }
 
+/// Ends need the chain of the loop, and others have given a cell away.
+#[test]
+fn chains_go_on_behind_the_loop() {
+    let (module, text) = changed(&format!(
+        "{CALLEES}
+         fn @sum(%box: term) -> u32 {{
+           if (ne.u32 (term.tag %box), 4) {{
+             term.drop %box
+             return 1
+           }}
+           %hole, %n, %rest = cell.open @box %box
+           cell.free %hole
+           %sum = call @sum(%rest)
+           return (add.u32 (mul.u32 %sum, 3), %n)
+         }}
+         fn @f(%n: u32) -> u32 {{
+           %none = chain.new
+           %more = call @boxed(%n)
+           %all: term, %end: term = loop (%chain: term = %none, %box: term = %more, %i: u32 = %n) {{
+             if (eq.u32 %i, 0) {{ break %chain, %box }}
+             if (eq.u32 %i, 7) {{
+               term.drop %box
+               %x = call @slow(%i, 3)
+               %last = cell.new @box %x, (term.pack 0, 5)
+               break %chain, %last
+             }}
+             if (eq.u32 (rem.u32 %i, 16), 4) {{
+               %whole = chain.end %chain, 1, (term.pack 0, 0)
+               %x = call @opened(%box, 1)
+               %y = call @sum(%whole)
+               tail @slow(%x, %y)
+             }}
+             %cell = cell.new @box %i, (term.pack 0, 0)
+             %grown = chain.grow @box %chain, 1, %cell field(1)
+             continue %grown, %box, (sub.u32 %i, 1)
+           }}
+           %whole = chain.end %all, 1, %end
+           tail @sum(%whole)
+         }}"
+    ));
+    assert!(!leaves(&module), "{text}");
+}
+
 /// The loop gives a cell, and so does what one of its ends calls.
 #[test]
 fn ends_give_what_the_loop_gives() {
