@@ -152,7 +152,7 @@ fn ends(function: &Function, around: InstId, is_near: impl Fn(FunctionId) -> boo
     });
     let mut are_known = true;
     for region in &regions {
-        let Some(end) = function.terminator(*region) else { return None };
+        let end = function.terminator(*region)?;
         let is_inner = inner.contains(region);
         are_known &= match end.op {
             Op::Return => !is_inner,
