@@ -130,3 +130,59 @@ fn threads_give_back_large_trees_together() {
         assert_eq!(run(threads), expected, "{threads} threads");
     }
 }
+
+/// Functions that end by making cells of what they give for the rest take no stack, however long a list is.
+#[test]
+fn long_lists_take_no_stack() {
+    const COUNT: u64 = 1_000_000;
+    let text = "
+def upto(n, m):
+  if n == m:
+    return []
+  else:
+    return List/Cons(n, upto(n + 1, m))
+
+def map(list):
+  match list:
+    case List/Nil:
+      return []
+    case List/Cons:
+      return List/Cons(list.head * 2, map(list.tail))
+
+def append(a, b):
+  match a:
+    case List/Nil:
+      return b
+    case List/Cons:
+      return List/Cons(a.head, append(a.tail, b))
+
+def deal(list):
+  match list:
+    case List/Nil:
+      return ([], [])
+    case List/Cons:
+      (a, b) = deal(list.tail)
+      return (List/Cons(list.head, b), a)
+
+def sum(list, s):
+  match list:
+    case List/Nil:
+      return s
+    case List/Cons:
+      return sum(list.tail, s * 3 + list.head)
+
+def main():
+  list = upto(0, 1000000)
+  (a, b) = deal(append(map(list), list))
+  return (sum(a, 0), sum(b, 0))
+";
+    let program = Program::from_text("lists.bend", text, &Options::default());
+    let options = RunOptions { device: RunDevice::Cpu, stack: 64 << 10, count: true, ..RunOptions::default() };
+    let outcome = program.run(&mut SystemHost::new(), &options).unwrap_or_else(|report| panic!("{report}"));
+    let list = (0..COUNT).map(|n| n * 2).chain(0..COUNT);
+    let sum = |odd: usize| list.clone().skip(odd).step_by(2).fold(0, |s, n| (s * 3 + n) & 0xff_ffff);
+    assert_eq!(outcome.text, format!("({}, {})", sum(0), sum(1)));
+    let Work::Compiled(work) = outcome.stats.work else { panic!("it was compiled") };
+    // The pair is the value of `main`.
+    assert_eq!(work.live, 1, "{work:?}");
+}
