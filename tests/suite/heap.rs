@@ -249,8 +249,6 @@ def main():
 fn what_is_not_finished_moves_in_a_collection() {
     on_big_stack(|| {
         let text = shares(1, 1, 0, false).replace("def main():\n  return both(2)\n", UNFINISHED);
-        let ir = program(&text).ir().expect("it compiles");
-        println!("{ir}");
         let expected = expected(&text);
         let all = [Selector::Interpreter(8), Selector::Cpu].into_iter().chain(machine::WGPU.some_devices());
         for selector in all {
