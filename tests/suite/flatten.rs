@@ -12,6 +12,7 @@ use girih_ir::{Function, Op};
 use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Runner, TaskOptions};
 use girih_task::Failure;
+use girih_task::flatten::plan::Plan;
 use girih_task::flatten::runner::FlattenedRunner;
 use girih_task::flatten::{self, Options};
 use girih_task::flow::Root;
@@ -267,19 +268,54 @@ fn what_stands_where_is_known_is_not_looked_for() {
     assert!(known * 3 < unknown * 2, "{known} and {unknown}");
 }
 
-/// Why a program is refused.
-fn refusal(name: &str, text: &str, options: Options) -> String {
+/// The plan of a program, or why it is refused.
+fn planned(name: &str, text: &str, options: Options) -> Result<Plan, String> {
     on_big_stack(|| {
         let program = girih::Program::from_text(name, text, &girih::Options::default());
         let code = Code::new(program.core_program().expect("it compiles")).expect("it compiles");
         let main = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] });
         let direct = girih_task::compile_without_loans(&code, &main.collect::<Vec<_>>()).expect("it compiles");
         match flatten::lower(&direct.module, direct.entry, &[], &options) {
-            Err(Failure::Refused(refusal)) => refusal.to_string(),
+            Err(Failure::Refused(refusal)) => Err(refusal.to_string()),
             Err(Failure::Wrong(errors)) => panic!("{errors:#?}"),
-            Ok(flattened) => panic!("it is flattened: {}", flattened.plan),
+            Ok(flattened) => Ok(flattened.plan),
         }
     })
+}
+
+/// Why a program is refused.
+fn refusal(name: &str, text: &str, options: Options) -> String {
+    match planned(name, text, options) {
+        Err(why) => why,
+        Ok(plan) => panic!("it is flattened: {plan}"),
+    }
+}
+
+/// A choice between the results of two calls waits with them, so that calls of other pairs are made together with these.
+#[test]
+fn choices_between_results_do_not_part_calls() {
+    for better in ["if x > y:\n    return (x, m)\n  else:\n    return (y, n)", "return (x + y, m ^ n)"] {
+        let text = format!(
+            "\
+def better(a, b):
+  (x, m) = a
+  (y, n) = b
+  {better}
+
+def search(depth, i):
+  switch depth:
+    case 0:
+      return (i * 7919 % 10007, i)
+    case _:
+      return better(search(depth-1, i * 2), search(depth-1, i * 2 + 1))
+
+def main():
+  return search(14, 1)
+"
+        );
+        let plan = planned("search.bend", &text, Options::new(5, 5)).expect("it is one");
+        assert!(plan.phases.len() < 40 && plan.widest() >= 10, "{plan}");
+    }
 }
 
 /// A program that needs nothing of the device to be known is not run as a whole to find out what it does.
@@ -302,7 +338,8 @@ fn a_kernel_does_not_grow_beyond_all_bounds() {
     assert!(why.contains("too much code"), "{why}");
 }
 
-/// A game whose players have three moves each: its plan is long, and most of its phases have little to do.
+/// A game whose players have three moves each, and whose results take more to put together than is done for both ways of a choice: its plan is long, and
+/// most of its phases have little to do.
 #[test]
 fn a_long_plan_in_which_few_lanes_have_work_is_refused() {
     let game = "\
@@ -310,9 +347,9 @@ def better(a, b):
   (x, m) = a
   (y, n) = b
   if x > y:
-    return (x, m + n)
+    return (x, (m + n) % 10007 % 1009)
   else:
-    return (y, m + n)
+    return (y, (m + n) % 10009 % 1013)
 
 def play(depth, position):
   switch depth:

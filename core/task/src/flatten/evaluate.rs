@@ -10,6 +10,7 @@ use super::known::{Known, Shapes};
 use super::memory::fault;
 use super::relevance::{self, Relevance};
 use super::script::{Activation, CallScript, Script};
+use super::selects::is_straight;
 use crate::Refusal;
 use crate::word::as_word;
 use girih_base::hash::FastMap;
@@ -215,11 +216,17 @@ impl<'a> Sweeper<'a> {
             Op::Loop => return self.repeat(f, inst).map(|()| None),
             Op::Call => {
                 let callee = inst.callee().ok_or_else(|| Refusal::new("no such function"))?;
-                if self.pure[callee].is_some() && inst.results.len() != 1 {
-                    self.need(f, &inst.operands)?;
-                }
-                let arguments = self.gets(f, &inst.operands);
-                let results = self.call(f, callee, arguments, Some(inst))?;
+                let has_no_frame = self.pure[callee].is_some() && inst.results.len() != 1;
+                let results = if has_no_frame && is_straight(&self.module.functions[callee]) {
+                    let arguments = self.gets(f, &inst.operands);
+                    self.inline(f, callee, arguments)?
+                } else {
+                    if has_no_frame {
+                        self.need(f, &inst.operands)?;
+                    }
+                    let arguments = self.gets(f, &inst.operands);
+                    self.call(f, callee, arguments, Some(inst))?
+                };
                 self.give(f, inst, results);
             }
             Op::GlobalGet => {

@@ -11,6 +11,7 @@
 //! | file | its idea |
 //! |---|---|
 //! | [`exits`] | functions that end in one place |
+//! | [`selects`] | short choices that become selections |
 //! | [`known`](mod@known) | what the host knows of a value |
 //! | [`place`] | where cells stand |
 //! | [`relevance`] | parameters that decide |
@@ -44,6 +45,7 @@ pub mod plan;
 mod relevance;
 pub mod runner;
 mod script;
+mod selects;
 mod stores;
 
 use crate::heap::cells::first_unit;
@@ -191,8 +193,9 @@ fn known(function: &Function, decides: &[bool], arguments: &[u32]) -> Vec<Known>
 pub fn lower(module: &Module, entry: FunctionId, arguments: &[u32], options: &Options) -> Result<Flattened, Failure> {
     let refused = |why: &'static str| Failure::Refused(Refusal::new(why));
     let mut module = module.clone();
-    crate::loops::accumulate::accumulate(&mut module);
-    let module = with_one_exit(&module);
+    super::loops::accumulate::accumulate(&mut module);
+    let mut module = with_one_exit(&module);
+    module.functions.iter_mut().filter(|function| function.launch.is_none()).for_each(selects::select);
     if module.functions[entry].params.len() != arguments.len() {
         return Err(refused("it is called with another number of arguments"));
     }
