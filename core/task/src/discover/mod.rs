@@ -230,6 +230,12 @@ fn flattened(term: Term) -> (Vec<Binding>, Term) {
     let (mut binds, mut body) = (vec![], term);
     let bind = |binds: &mut Vec<Binding>, pattern: Pattern, value: Term| {
         let (inner, value) = flattened(value);
+        // Of `*` a choice is `*`, and only what it gives.
+        if inner.iter().any(|bind| matches!(bind.pattern, Pattern::Fields(_))) {
+            let span = value.span;
+            binds.push(Binding { pattern, value: whole(inner, value, span) });
+            return;
+        }
         binds.extend(inner);
         binds.push(Binding { pattern, value });
     };

@@ -188,7 +188,7 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
     let mut depth = form.depth;
     let (mut kernel, mut writer, _) = write(&fixed, depth).map_err(one)?;
     let makes_cells = writer.reserve != 0;
-    if !makes_cells {
+    if !makes_cells && form.near > 0 {
         depth.callers = depth.callers.min(FEW_CALLERS);
         (kernel, writer, _) = write(&fixed, depth).map_err(one)?;
     }
