@@ -293,7 +293,10 @@ impl<'a> Sweeper<'a> {
                 live.calls.insert(call);
                 return Ok(val);
             }
+            // An operation may be an operand of many: what it takes is kept once.
+            Dev::Later(later) if live.later.contains(&later) => return Ok(val),
             Dev::Later(later) if f.code.waits(val) => {
+                live.later.insert(later);
                 for i in 0..f.code.later[later].operands.len() {
                     let (operand, ty) = f.code.later[later].operands[i];
                     f.code.later[later].operands[i].0 = self.keep(f, operand, ty, live)?;
@@ -361,6 +364,7 @@ fn is_ready(f: &CallScript, call: usize) -> bool {
 struct Live {
     calls: BTreeSet<usize>,
     cells: BTreeSet<usize>,
+    later: BTreeSet<usize>,
 }
 
 /// Slots hold words.

@@ -18,7 +18,7 @@ use girih_ir::heap::{CELL, LayoutId};
 use girih_ir::ops::Effect;
 use girih_ir::{Builder, Function, FunctionId, Inst, Op, ParamAttrs, RegionId, Space, Type, ValueId};
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 /// How many times a segment's loops go round at most, all together.
@@ -380,12 +380,22 @@ impl Code {
     }
     /// Whether a value is not there before calls have been made.
     pub fn waits(&self, value: Val) -> bool {
+        self.waits_beyond(value, &mut BTreeSet::new())
+    }
+    /// The same, apart from operations that were looked at: one may be an operand of many, and these of each other.
+    fn waits_beyond(&self, value: Val, seen: &mut BTreeSet<usize>) -> bool {
         match self.found(value).dev {
             Dev::Result(..) => true,
-            Dev::Later(later) => self.later[later].operands.iter().any(|(val, _)| self.waits(*val)),
-            Dev::Cell(made) => {
-                self.cells.get(made).is_some_and(|cell| cell.state == State::Pending && self.cell_waits(cell))
+            Dev::Later(later) => {
+                let mut operands = self.later[later].operands.iter();
+                seen.insert(later) && operands.any(|(val, _)| self.waits_beyond(*val, seen))
             }
+            Dev::Cell(made) => self.cells.get(made).is_some_and(|cell| {
+                let mut fields = cell.fields.iter();
+                cell.state == State::Pending
+                    && (fields.any(|(val, _)| self.waits_beyond(*val, seen))
+                        || cell.place.is_some_and(|(val, ..)| self.waits_beyond(val, seen)))
+            }),
             Dev::Nowhere
             | Dev::Literal
             | Dev::Here(_)
