@@ -3,7 +3,7 @@
 use girih_base::span::{Sources, Span};
 use girih_ir::{Function, Module, Op};
 use girih_task::discover::{Discovered, Waiting, Why};
-use girih_term::{DefId, Origin};
+use girih_term::{DefId, Origin, Program};
 use std::collections::HashSet;
 use std::fmt;
 
@@ -42,17 +42,25 @@ pub struct InOrder {
 
 impl Parallelism {
     /// What was found of a program, and what became of it.
-    pub(crate) fn of(found: &Discovered, reached: &[DefId], module: &Module, sources: &Sources) -> Parallelism {
-        let program = &found.program;
+    pub(crate) fn of(
+        program: &Program,
+        found: &Discovered,
+        reached: &[DefId],
+        module: &Module,
+        sources: &Sources,
+    ) -> Parallelism {
         let is_own = |def: DefId| program.defs.get(def).is_some_and(|def| def.origin != Origin::Prelude);
         let own: HashSet<DefId> = reached.iter().copied().filter(|def| is_own(*def)).collect();
         let in_order = found.waiting.iter().filter(|waiting| own.contains(&waiting.def));
-        let names: HashSet<String> = own.iter().map(|def| program.defs[*def].name.to_string()).collect();
+        let named = |defs: &mut dyn Iterator<Item = DefId>| -> HashSet<String> {
+            defs.map(|def| program.defs[def].name.to_string()).collect()
+        };
+        let (names, all) = (named(&mut own.iter().copied()), named(&mut program.defs.ids()));
         let mut together: Vec<(Span, Together)> = vec![];
-        for function in module.functions.iter().filter(|function| names.contains(base(&function.name))) {
-            for (span, calls) in groups(module, function) {
+        for function in module.functions.iter().filter(|function| names.contains(base(&function.name, &all))) {
+            for (span, calls) in groups(module, function, &all) {
                 let place = place(sources, span);
-                let group = Together { place, function: base(&function.name).to_owned(), calls };
+                let group = Together { place, function: base(&function.name, &all).to_owned(), calls };
                 // Copies of a function make the same calls.
                 if !together.iter().any(|(_, other)| *other == group) {
                     together.push((span, group));
@@ -76,12 +84,15 @@ fn in_order_of(waiting: &Waiting, sources: &Sources) -> InOrder {
     }
 }
 
-/// The name of the definition that a function was made of.
-fn base(name: &str) -> &str {
-    let is_made = |part: &str| ["part", "look", "lambda", "given", "value"].iter().any(|word| part.starts_with(word));
+/// The name of the definition that a function was made of, one of these: a function may be a part of a definition, or a copy of it.
+fn base<'n>(name: &'n str, definitions: &HashSet<String>) -> &'n str {
+    let is_part =
+        |part: &str| ["part", "look", "lambda", "given", "value", "girih"].iter().any(|word| part.starts_with(word));
+    let is_copy = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let mut name = name;
-    while let Some((front, back)) = name.rsplit_once('.')
-        && is_made(back)
+    while !definitions.contains(name)
+        && let Some((front, back)) = name.rsplit_once('.')
+        && (is_part(back) || is_copy(back))
     {
         name = front;
     }
@@ -89,10 +100,11 @@ fn base(name: &str) -> &str {
 }
 
 /// The groups of calls that a function makes at the same time: those that are forked, and those that are made before the first of them is joined.
-fn groups(module: &Module, function: &Function) -> Vec<(Span, Vec<String>)> {
+fn groups(module: &Module, function: &Function, definitions: &HashSet<String>) -> Vec<(Span, Vec<String>)> {
     let (mut groups, mut open, mut tokens, mut span) = (vec![], vec![], 0, Span::NONE);
     function.walk(function.body, &mut |_, inst| {
-        let name = || inst.callee().map_or(String::new(), |id| base(&module.functions[id].name).to_owned());
+        let name =
+            || inst.callee().map_or(String::new(), |id| base(&module.functions[id].name, definitions).to_owned());
         match inst.op {
             Op::Fork => {
                 if tokens == 0 {

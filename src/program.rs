@@ -116,7 +116,7 @@ impl Program {
             let reached = reach(code.program(), &roots)?;
             let direct = girih_task::compile(&code)?;
             let found = discover(code.program(), &roots);
-            Ok(Parallelism::of(&found, &reached, &direct.module, &self.compilation.sources))
+            Ok(Parallelism::of(code.program(), &found, &reached, &direct.module, &self.compilation.sources))
         });
         found.map_err(|diagnostics| self.error(diagnostics))
     }
@@ -155,7 +155,7 @@ impl Program {
             (None, Ok(shader)) => shader.kernels()?,
             (Some(_), _) | (None, Err(_)) => on_big_stack(|| {
                 let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-                let direct = girih_task::compile_without_loans(&Code::new(program)?, &roots)?;
+                let direct = girih_task::compile_for_lanes(&Code::new(program)?, &roots)?;
                 planned(&direct, direct.entry, &[])
             })
             .map_err(|diagnostics| self.error(diagnostics))?,

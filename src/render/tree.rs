@@ -68,11 +68,11 @@ impl Tree {
             let code = Code::for_roots(program, &kind.definitions())?;
             let (direct, pixels) = match device {
                 RunDevice::Evaluator => (None, None),
-                RunDevice::Device(_) => (Some(girih_task::compile_without_loans(&code, &kind.roots())?), None),
+                RunDevice::Device(_) => (Some(girih_task::compile_for_lanes(&code, &kind.roots())?), None),
                 RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => {
                     match kind.in_step(&code, *in_step && cpu::has_vectors()) {
                         Some((direct, pixels)) => (Some(direct), Some(pixels)),
-                        None => (Some(girih_task::compile_for(&code, &kind.roots())?), None),
+                        None => (Some(girih_task::compile_for_threads(&code, &kind.roots())?), None),
                     }
                 }
             };
@@ -95,7 +95,7 @@ pub(super) fn planned(
         let mut program = program.clone();
         program.entry = None;
         let code = Code::for_roots(&program, &kind.definitions())?;
-        let direct = girih_task::compile_without_loans(&code, &kind.roots())?;
+        let direct = girih_task::compile_for_lanes(&code, &kind.roots())?;
         // Nothing runs: what it would be given is asked for.
         let one = |error| vec![error];
         let mut machine =
@@ -154,7 +154,8 @@ impl Kind {
         let number = |kind| Outside::Number(Numbers::one(kind));
         let arguments = vec![number(NumKind::U24), number(NumKind::U24), number(NumKind::F24)];
         // What is wrong with a shader is said when its whole picture is compiled.
-        let mut direct = wanted.then(|| girih_task::compile_for(code, &[Root { def: shader, arguments }]).ok())??;
+        let mut direct =
+            wanted.then(|| girih_task::compile_for_threads(code, &[Root { def: shader, arguments }]).ok())??;
         let pixels = pixels(&mut direct, 0).ok()?;
         Some((direct, pixels))
     }

@@ -191,7 +191,7 @@ fn roots(code: &Code, called: Option<&Root>) -> Vec<Root> {
 fn compiled(code: &Code, called: Option<&Root>, options: &RunOptions) -> Result<Ready, Vec<Diagnostic>> {
     match &options.device {
         RunDevice::Auto => {
-            let direct = girih_task::compile_for(code, &roots(code, called))?;
+            let direct = girih_task::compile_for_threads(code, &roots(code, called))?;
             let (candidates, why) = candidates(&direct.module, options);
             let begins = options.contest.is_some() && Feature::Cpu.is_built();
             if begins && candidates == AUTO {
@@ -313,13 +313,13 @@ fn compiled_for(
             Ok((choice, Engine::Evaluator))
         }
         Place::Host(device) => {
-            let direct = girih_task::compile_for(code, &roots(code, called))?;
+            let direct = girih_task::compile_for_threads(code, &roots(code, called))?;
             let opened = runner::open(&device, &direct.module, &tasks).map_err(|error| vec![error])?;
             let choice = choice(opened.name.to_owned(), opened.threads);
             Ok((choice, Engine::Compiled(Box::new(direct), opened.runner)))
         }
         Place::Device(name, device) => {
-            let direct = girih_task::compile_without_loans(code, &roots(code, called))?;
+            let direct = girih_task::compile_for_lanes(code, &roots(code, called))?;
             let info = device.info().clone();
             let runner = match called {
                 None => device_sizes::open(&direct, code.program(), device, &tasks, options.heap)?,

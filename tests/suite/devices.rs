@@ -199,7 +199,7 @@ impl Compiled {
     fn of(program: &Program) -> Result<Compiled, Vec<Diagnostic>> {
         let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
         let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-        let direct = girih_task::compile_without_loans(&code, &roots)?;
+        let direct = girih_task::compile_for_lanes(&code, &roots)?;
         Ok(Compiled { code, direct })
     }
 

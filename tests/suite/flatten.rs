@@ -34,7 +34,7 @@ const STEPS: u64 = 4_000_000;
 fn compile(code: &Code, lends: bool) -> Result<Direct, Vec<Diagnostic>> {
     let entry = code.program().entry.iter();
     let roots: Vec<Root> = entry.map(|def| Root { def: *def, arguments: vec![] }).collect();
-    if lends { girih_task::compile_for(code, &roots) } else { girih_task::compile_without_loans(code, &roots) }
+    if lends { girih_task::compile_for_threads(code, &roots) } else { girih_task::compile_for_lanes(code, &roots) }
 }
 
 /// Whether the only `return` is the last instruction of the body, and no call takes the function's place.
@@ -168,7 +168,7 @@ fn flattened_here(
     Some(gave)
 }
 
-/// The options that make programs different: as on cards; all calls with frames; several levels a step; few lanes, with several instances each, and
+/// The options that make programs different: as on cards; all calls with frames; larger functions without; few lanes, with several instances each, and
 /// with one; one lane a workgroup; without places.
 fn forms() -> [Options; 7] {
     let card = Options::new(4, 3);
@@ -176,10 +176,10 @@ fn forms() -> [Options; 7] {
     [
         card,
         Options { function: 0, ..framed },
-        Options { unfold: 3, function: 200, ..framed },
+        Options { function: 200, ..framed },
         Options { large: 2000, ..Options::new(1, 1) },
         Options { levels: 2, ..Options::new(1, 1) },
-        Options { unfold: 2, ..Options::new(0, 1) },
+        Options::new(0, 1),
         Options { places: false, ..card },
     ]
     .map(|form| Options { narrowest: 1, ..form })
@@ -259,7 +259,7 @@ fn what_stands_where_is_known_is_not_looked_for() {
             let program = girih::Program::open("tests/bend/trees/network.bend", &girih::Options::default());
             let code = Code::new(program.core_program().expect("it compiles")).expect("it compiles");
             let main = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] });
-            let direct = girih_task::compile_without_loans(&code, &main.collect::<Vec<_>>()).expect("it compiles");
+            let direct = girih_task::compile_for_lanes(&code, &main.collect::<Vec<_>>()).expect("it compiles");
             let options = Options { places, ..Options::new(4, 3) };
             flatten::lower(&direct.module, direct.entry, &[], &options).expect("it is one").plan
         })
@@ -274,7 +274,7 @@ fn planned(name: &str, text: &str, options: Options) -> Result<Plan, String> {
         let program = girih::Program::from_text(name, text, &girih::Options::default());
         let code = Code::new(program.core_program().expect("it compiles")).expect("it compiles");
         let main = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] });
-        let direct = girih_task::compile_without_loans(&code, &main.collect::<Vec<_>>()).expect("it compiles");
+        let direct = girih_task::compile_for_lanes(&code, &main.collect::<Vec<_>>()).expect("it compiles");
         match flatten::lower(&direct.module, direct.entry, &[], &options) {
             Err(Failure::Refused(refusal)) => Err(refusal.to_string()),
             Err(Failure::Wrong(errors)) => panic!("{errors:#?}"),
@@ -362,7 +362,7 @@ def play(depth, position):
       return better(better(a, b), c)
 
 def main():
-  return play(12, 1)
+  return play(11, 1)
 ";
     let why = refusal("game.bend", game, Options::new(8, 8));
     assert!(why.contains("too few lanes"), "{why}");

@@ -51,7 +51,7 @@ fn run_here(
     let program = case.program.core_program().map_err(|error| error.into_report().diagnostics)?;
     let code = Code::new(program)?;
     let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-    let direct = girih_task::compile_without_loans(&code, &roots)?;
+    let direct = girih_task::compile_for_lanes(&code, &roots)?;
     let task = TaskOptions { interrupt: Some(flag.clone()), ..TaskOptions::default() };
     let called = [direct.entry, direct.apply, direct.force];
     let mut runner = ForkJoinRunner::open(&direct.module, &called, device, &task, options)?;
@@ -117,7 +117,7 @@ fn supersteps(name: &str, argument: u32, device: &str) -> (String, u64) {
         let core = program.core_program().expect("it is right");
         let code = Code::new(core).expect("it needs no nets");
         let roots: Vec<Root> = core.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-        let direct = girih_task::compile_without_loans(&code, &roots).expect("it compiles");
+        let direct = girih_task::compile_for_lanes(&code, &roots).expect("it compiles");
         let options = ForkJoinOptions {
             lanes: 1 << 12,
             steps: 1 << 14,

@@ -53,7 +53,7 @@ fn run(text: &str, device: Device, options: ForkJoinOptions) -> Result<(Found, F
     let program = program(text);
     let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
     let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-    let direct = girih_task::compile_without_loans(&code, &roots).expect("it compiles");
+    let direct = girih_task::compile_for_lanes(&code, &roots).expect("it compiles");
     let called = [direct.entry, direct.apply, direct.force];
     let mut runner = ForkJoinRunner::open(&direct.module, &called, device, &TaskOptions::default(), options)
         .map_err(|errors| errors[0].code)?;

@@ -42,7 +42,7 @@ fn run_here(
     let program = case.program.core_program().ok()?;
     let code = Code::new(program).ok()?;
     let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-    let direct = girih_task::compile_without_loans(&code, &roots).expect("what can run compiles");
+    let direct = girih_task::compile_for_lanes(&code, &roots).expect("what can run compiles");
     let reducers = match reducer::lower(&direct.module, direct.entry, &options.form) {
         Ok(reducers) => reducers,
         Err(Failure::Refused(_)) => return None,

@@ -68,7 +68,7 @@ fn trees_of_a_bend_program_and_arrays_of_a_triton_kernel_become_each_other() {
             Root { def: tree, arguments: vec![u24] },
             Root { def: total, arguments: vec![Outside::Typed((**oak).clone())] },
         ];
-        let direct = girih_task::compile_without_loans(&code, &roots).expect("it compiles");
+        let direct = girih_task::compile_for_lanes(&code, &roots).expect("it compiles");
         let ctor = |name: &str| {
             code.program().ctors.ids().find(|id| code.program().ctors[*id].name.as_str() == name).expect("it is there")
         };

@@ -100,7 +100,7 @@ pub fn open(module: &Verified<Module>, options: &TaskOptions) -> Result<Tasks, D
     let code = code::compile(module, variant, &heap, host::isa(host::Use::Tasks)?)?;
     let compiled = begun.elapsed();
     let globals = module.globals.len();
-    let shared = Arc::new(Shared::new(heap, globals, options.stack, options.interrupt.clone()));
+    let shared = Arc::new(Shared::new(heap, globals, options.stack, threads, options.interrupt.clone()));
     let mut workers = (0..threads).map(|number| Worker::new(&shared, number)).collect::<Result<Vec<_>, _>>()?;
     shared.threads(workers.iter().map(|worker| Handle(worker.context.get())).collect());
     let contexts = workers.iter().map(|worker| worker.context.clone()).collect();

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::heap::Heap;
-use super::work_stealing::Task;
+use super::work_stealing::{Batch, Record};
 use girih_ir::heap::NO_REUSE_TOKEN;
 use girih_runtime::Fault;
 use std::collections::VecDeque;
@@ -13,14 +13,19 @@ use std::time::Duration;
 /// The queue of tasks.
 #[derive(Default)]
 pub(super) struct Queue {
-    tasks: Mutex<VecDeque<Task>>,
-    /// How many there are; may be looked at without the lock.
+    tasks: Mutex<VecDeque<Batch>>,
+    /// How many entries it has; may be looked at without the lock.
     length: AtomicUsize,
+    /// How many threads share the tasks.
+    threads: usize,
     /// Threads that sleep and have nothing to do.
     idle: Sleepers,
     /// Threads that sleep and wait for a task of theirs to be done.
     joining: Sleepers,
 }
+
+/// Of tasks that stand together a thread takes this part of what would be its share (guided self-scheduling: Polychronopoulos and Kuck 1987).
+const PART: usize = 4;
 
 /// Threads that sleep for the same reason.
 #[derive(Default)]
@@ -46,43 +51,64 @@ pub(super) enum Sleep {
 
 impl Queue {
     /// Nothing panics while it is locked.
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Task>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Batch>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    fn note(&self, tasks: &VecDeque<Task>) {
+    fn note(&self, tasks: &VecDeque<Batch>) {
         self.length.store(tasks.len(), Ordering::Relaxed);
     }
 
-    /// Adds a task, and wakes one thread for it.
-    pub fn push(&self, task: Task) {
+    /// A queue for so many threads.
+    pub fn new(threads: usize) -> Queue {
+        Queue { threads: threads.max(1), ..Queue::default() }
+    }
+
+    /// Adds tasks, and wakes a thread for them, or all of those that have nothing to do if there are many.
+    pub fn push(&self, new: Batch) {
         let mut tasks = self.lock();
-        tasks.push_back(task);
+        tasks.push_back(new);
         self.note(&tasks);
         drop(tasks);
         if let Some(sleepers) = [&self.idle, &self.joining].into_iter().find(|sleepers| sleepers.are_there()) {
-            sleepers.changed.notify_one();
+            match new.count() {
+                1 => sleepers.changed.notify_one(),
+                _several => sleepers.changed.notify_all(),
+            }
         }
     }
-    fn pop(&self) -> Option<Task> {
-        let mut tasks = self.lock();
-        let task = tasks.pop_front();
-        self.note(&tasks);
-        task
+    fn pop(&self) -> Option<Batch> {
+        self.take(&mut self.lock())
     }
-    /// Takes a task out that nobody has begun.
-    pub fn remove(&self, task: Task) -> bool {
-        let mut tasks = self.lock();
-        let Some(position) = tasks.iter().rposition(|other| *other == task) else { return false };
-        tasks.remove(position);
-        self.note(&tasks);
-        true
+    /// The next tasks: of many that stand together, a thread's part.
+    fn take(&self, tasks: &mut VecDeque<Batch>) -> Option<Batch> {
+        let first = tasks.pop_front()?;
+        let (taken, left) = first.split((first.count() / (PART * self.threads)).max(1));
+        if left.count() > 0 {
+            tasks.push_front(left);
+        }
+        self.note(tasks);
+        Some(taken)
     }
-    /// A task, if there seems to be one.
-    pub fn look(&self) -> Option<Task> {
+    /// Takes tasks out that nobody has begun: the one at this place in its thread's list, which is the youngest of that thread, and half of those that
+    /// stand together with it. How many.
+    pub fn remove(&self, place: *mut *mut Record) -> usize {
+        let mut tasks = self.lock();
+        let Some(position) = tasks.iter().rposition(|tasks| tasks.ends_at(place)) else { return 0 };
+        let (left, taken) = tasks[position].split(tasks[position].count() / 2);
+        if left.count() > 0 {
+            tasks[position] = left;
+        } else {
+            tasks.remove(position);
+        }
+        self.note(&tasks);
+        taken.count()
+    }
+    /// Tasks, if there seem to be some.
+    pub fn look(&self) -> Option<Batch> {
         if self.length.load(Ordering::Relaxed) > 0 { self.pop() } else { None }
     }
-    /// Sleeps until there is a task, something has happened, or the time is over.
-    pub fn wait(&self, why: Sleep, time: Duration, happened: impl Fn() -> bool) -> Option<Task> {
+    /// Sleeps until there are tasks, something has happened, or the time is over.
+    pub fn wait(&self, why: Sleep, time: Duration, happened: impl Fn() -> bool) -> Option<Batch> {
         let sleepers = match why {
             Sleep::Idle => &self.idle,
             Sleep::Joining => &self.joining,
@@ -93,9 +119,7 @@ impl Queue {
             tasks = sleepers.changed.wait_timeout(tasks, time).unwrap_or_else(PoisonError::into_inner).0;
         }
         sleepers.count.fetch_sub(1, Ordering::SeqCst);
-        let task = tasks.pop_front();
-        self.note(&tasks);
-        task
+        self.take(&mut tasks)
     }
     /// A task is done: who waits for one looks whether it is theirs.
     pub fn wake_joining(&self) {
@@ -162,10 +186,10 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub fn new(heap: Heap, globals: usize, stack: u64, interrupt: Option<Arc<AtomicBool>>) -> Shared {
+    pub fn new(heap: Heap, globals: usize, stack: u64, threads: usize, interrupt: Option<Arc<AtomicBool>>) -> Shared {
         Shared {
             heap,
-            queue: Queue::default(),
+            queue: Queue::new(threads),
             stack,
             interrupt,
             globals: (0..globals).map(|_| AtomicU32::new(NO_REUSE_TOKEN)).collect(),

@@ -86,6 +86,42 @@ const SHARED: &str = "
     }
 ";
 
+/// For each element of a recursion over a list a sum is forked, which itself forks one for each of its elements. What all of them leave in memory is one tree.
+const EACH: &str = "
+    fn @turn(%n: u32, %x: u32) -> u32 {
+      %last: u32 = loop (%i: u32 = 0, %y: u32 = %x) {
+        if (eq %i, %n) {
+          break %y
+        }
+        continue (add %i, 1), (xor (mul %y, 1664525), %i)
+      }
+      return %last
+    }
+    fn @inner(%n: u32, %tree: term) -> u32 {
+      if (eq %n, 0) {
+        term.drop %tree
+        return 0
+      }
+      %one, %other = term.share %tree
+      %here = fork @sum(%one)
+      %rest = call @inner((sub %n, 1), %other)
+      return (add (join @sum %here), (add %rest, (and (call @turn(%n, %n)), 1)))
+    }
+    fn @outer(%n: u32, %m: u32, %tree: term) -> u32 {
+      if (eq %n, 0) {
+        term.drop %tree
+        return 0
+      }
+      %one, %other = term.share %tree
+      %here = fork @inner(%m, %one)
+      %rest = call @outer((sub %n, 1), %m, %other)
+      return (add (join @inner %here), %rest)
+    }
+    fn @each(%n: u32, %m: u32) -> u32 {
+      return (call @outer(%n, %m, (call @make(2, 0))))
+    }
+";
+
 struct Machine {
     module: Verified<Module>,
     tasks: Tasks,
@@ -274,5 +310,25 @@ fn words_that_are_no_cells_are_only_looked_at() {
         assert_eq!(machine.tasks.field(word, 0), 0);
         machine.tasks.share(word);
         Runner::drop(&mut machine.tasks, word);
+    }
+}
+
+#[test]
+fn calls_for_each_element_run_once_on_any_number_of_threads() {
+    let source = format!("{TREES}{EACH}");
+    let on = |threads| machine(&source, TaskOptions { threads, ..counted() });
+    let mut one = on(1);
+    let expected = one.call("each", &[300, 40]).expect("it ends");
+    let once = one.tasks.stats().forks;
+    for threads in [2, 3, 8] {
+        let mut machine = on(threads);
+        let (watch, mut runs) = (Watch::start(), 0);
+        while runs < 20 || machine.tasks.stats().steals < 1000 {
+            assert_eq!(machine.call("each", &[300, 40]).expect("it ends"), expected, "on {threads} threads");
+            runs += 1;
+            assert!(watch.took() < Duration::from_secs(60), "other threads have done nothing");
+        }
+        let TaskStats { live, forks, .. } = machine.tasks.stats();
+        assert_eq!((live, forks), (0, runs * once), "on {threads} threads");
     }
 }

@@ -40,13 +40,37 @@ pub(super) const ENTRY: i32 = std::mem::offset_of!(Record, entry) as i32;
 pub(super) const WANTED: i32 = std::mem::offset_of!(Record, wanted) as i32;
 pub(super) const SLOTS: i32 = std::mem::offset_of!(Record, slots) as i32;
 
-/// A task on its way from one thread to another.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Task(*mut Record);
+/// Tasks on their way from one thread to others: forked calls that stand one after another in their thread's list, the oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Batch {
+    first: *mut *mut Record,
+    count: usize,
+}
 
-// SAFETY: a record that is a task is touched by one thread at a time: by who takes it until it is done, then by who joins it.
+// SAFETY: a record that is a task is touched by one thread at a time: by who takes it until it is done, then by who joins it. The list stays as it is there until then.
 #[allow(unsafe_code)]
-unsafe impl Send for Task {}
+unsafe impl Send for Batch {}
+
+impl Batch {
+    pub fn count(self) -> usize {
+        self.count
+    }
+    /// The oldest of them, so many, and the others.
+    pub fn split(self, count: usize) -> (Batch, Batch) {
+        let count = count.min(self.count);
+        let rest = Batch { first: self.first.wrapping_add(count), count: self.count - count };
+        (Batch { count, ..self }, rest)
+    }
+    /// Whether the youngest stands here.
+    pub fn ends_at(self, place: *mut *mut Record) -> bool {
+        self.count > 0 && self.first.wrapping_add(self.count - 1) == place
+    }
+}
+
+/// If a thread has noted so many forked calls that have not been joined, each is a small part of what there is to do: it is within a recursion over a list.
+const MANY: usize = 64;
+/// How many of them become tasks at once at most.
+const MOST: usize = 1 << 10;
 
 /// A task that is shorter than this was not worth the way.
 const SHORT: Duration = Duration::from_micros(10);
@@ -116,7 +140,8 @@ pub(super) enum Promotion {
     Early,
 }
 
-/// The oldest call that is not a task becomes one, if there is any.
+/// The oldest call that is not a task becomes one, if there is any. Of many, half do: whoever is hungry would be so again at once (Hendler and Shavit, Non-blocking
+/// steal-half work queues, PODC 2002).
 ///
 /// # Safety
 /// The context is the calling thread's, and every forked call in its list still stands where it was forked.
@@ -136,23 +161,28 @@ pub(super) unsafe fn promote(context: *mut Context) -> Promotion {
             return Promotion::Early;
         }
         let Some(record) = oldest else { return Promotion::Nothing };
+        let pending = (*context).top.offset_from_unsigned(bottom);
+        let count = if pending >= MANY { (pending / 2).min(MOST) } else { 1 };
         let now = nanoseconds((*context).clock);
         if wanted == 0 {
             (*record).wanted = now.max(1);
             (*context).wants = true;
         }
-        if wanted == 0 || now.saturating_sub(wanted) < AGE.as_nanos() as u64 {
+        if count == 1 && (wanted == 0 || now.saturating_sub(wanted) < AGE.as_nanos() as u64) {
             (*context).set_limits(usize::MAX);
             return Promotion::Young;
         }
         answered(context);
         (*context).wants = false;
-        (*context).bottom = bottom.add(1);
-        (*record).chain = chain_at(context, record);
-        (*record).state = AtomicU32::new(WAITING);
+        for i in 0..count {
+            let record = *bottom.add(i);
+            (*record).chain = chain_at(context, record);
+            (*record).state = AtomicU32::new(WAITING);
+        }
+        (*context).bottom = bottom.add(count);
         (*context).together = 1;
-        (*context).away += 1;
-        (*(*context).shared).queue.push(Task(record));
+        (*context).away += count as u32;
+        (*(*context).shared).queue.push(Batch { first: bottom, count });
         Promotion::Made
     }
 }
@@ -203,14 +233,24 @@ unsafe fn chain_at(context: *mut Context, record: *mut Record) -> *mut Computing
 pub(super) unsafe fn join(context: *mut Context, record: *mut Record) -> bool {
     // SAFETY: the record is the calling thread's youngest.
     unsafe {
-        (*context).bottom = (*context).top;
-        let is_ours = (*(*context).shared).queue.remove(Task(record));
-        if !is_ours {
-            let is_done = || (*record).state.load(Ordering::Acquire) == DONE;
+        let place = (*context).top;
+        (*context).bottom = place;
+        let is_done = || (*record).state.load(Ordering::Acquire) == DONE;
+        let back = if is_done() { 0 } else { (*(*context).shared).queue.remove(place) };
+        let is_ours = back > 0;
+        if is_ours {
+            // Those before it are forked calls again, which nobody has asked for.
+            (*context).bottom = place.sub(back - 1);
+            (*context).away -= back as u32 - 1;
+        } else {
             // One that is not done has been worth it already.
             let took = if is_done() { Duration::from_nanos((*record).took.into()) } else { SHORT };
             (*context).heartbeat.had(took);
+            // Who has taken it with others reads its place in the list when its turn comes.
+            let above = place.add(1);
+            ((*context).top, (*context).bottom) = (above, above);
             work_until(context, is_done);
+            ((*context).top, (*context).bottom) = (place, place);
         }
         (*context).away -= 1;
         if (*context).away == 0 && !(*context).is_guest {
@@ -238,9 +278,9 @@ unsafe fn work_until(context: *mut Context, happened: impl Fn() -> bool) {
             if shared.is_ending() {
                 leave(context);
             }
-            if let Some(task) = hunger.next(shared, context, &happened) {
+            if let Some(tasks) = hunger.next(shared, context, &happened) {
                 let begun = Instant::now();
-                run(context, task);
+                run(context, tasks);
                 hunger.had(begun.elapsed());
             }
         }
@@ -275,12 +315,17 @@ impl Hunger {
         self.sleep = Duration::ZERO;
     }
 
-    /// A task, or none if something has happened, the run ends, or there was none for a while.
+    /// Tasks, or none if something has happened, the run ends, or there was none for a while.
     ///
     /// # Safety
     /// The context is the calling thread's.
     #[allow(unsafe_code)]
-    pub unsafe fn next(&mut self, shared: &Shared, context: *mut Context, happened: &dyn Fn() -> bool) -> Option<Task> {
+    pub unsafe fn next(
+        &mut self,
+        shared: &Shared,
+        context: *mut Context,
+        happened: &dyn Fn() -> bool,
+    ) -> Option<Batch> {
         // SAFETY: the context is the calling thread's.
         let (number, cells) = unsafe { ((*context).number, Cells::new(&shared.heap, context)) };
         shared.note_idle(number, true);
@@ -290,7 +335,7 @@ impl Hunger {
     }
 
     #[allow(unsafe_code)]
-    fn wait(&mut self, shared: &Shared, number: usize, cells: Cells<'_>, happened: &dyn Fn() -> bool) -> Option<Task> {
+    fn wait(&mut self, shared: &Shared, number: usize, cells: Cells<'_>, happened: &dyn Fn() -> bool) -> Option<Batch> {
         let stops = || happened() || shared.is_ending();
         let mut loads = Loads::default();
         // A task, or that there is to be none any more.
@@ -300,8 +345,8 @@ impl Hunger {
                 if stops() {
                     return Some(None);
                 }
-                if let Some(task) = shared.queue.look() {
-                    return Some(Some(task));
+                if let Some(tasks) = shared.queue.look() {
+                    return Some(Some(tasks));
                 }
                 // SAFETY: the thread does nothing else with its cells meanwhile.
                 if unsafe { cells.clear(&mut loads) } {
@@ -327,30 +372,36 @@ impl Hunger {
     }
 }
 
-/// Runs a task of another thread.
+/// Runs tasks of another thread, the oldest first.
 ///
 /// # Safety
-/// The context is the calling thread's, and the task was taken from the queue by this thread, which has not run it yet.
+/// The context is the calling thread's, and the tasks were taken from the queue by this thread, which has not run them yet.
 #[allow(unsafe_code)]
-pub(super) unsafe fn run(context: *mut Context, task: Task) {
-    // SAFETY: the record lives until it is done; whoever has taken the task from the queue has it alone.
+pub(super) unsafe fn run(context: *mut Context, tasks: Batch) {
+    // SAFETY: a record lives until it is done, and so does its place in its thread's list; whoever has taken tasks from the queue has them alone.
     unsafe {
-        let record = task.0;
-        let outer = std::mem::replace(&mut (*context).chain, (*record).chain);
-        let slots = record.byte_add(SLOTS as usize).cast::<u64>();
+        let outer = (*context).chain;
         let level = std::mem::replace(&mut (*context).level, 0);
         let together = std::mem::replace(&mut (*context).together, 1);
         let is_guest = std::mem::replace(&mut (*context).is_guest, true);
-        (*context).counts.steals += 1;
+        (*context).counts.steals += tasks.count as u64;
         let begun = Instant::now();
-        ((*record).entry)(context, slots, slots);
-        settle_all(context);
-        (*record).took = begun.elapsed().as_nanos().try_into().unwrap_or(u32::MAX);
+        for i in 0..tasks.count {
+            let record = *tasks.first.add(i);
+            let slots = record.byte_add(SLOTS as usize).cast::<u64>();
+            (*context).chain = (*record).chain;
+            ((*record).entry)(context, slots, slots);
+            settle_all(context);
+            (*context).level = 0;
+            (*context).together = 1;
+            // What several tasks took together tells whether they were worth the way.
+            (*record).took = begun.elapsed().as_nanos().try_into().unwrap_or(u32::MAX);
+            (*record).state.store(DONE, Ordering::Release);
+        }
         (*context).chain = outer;
         (*context).level = level;
         (*context).together = together;
         (*context).is_guest = is_guest;
-        (*record).state.store(DONE, Ordering::Release);
         (*(*context).shared).queue.wake_joining();
     }
 }
@@ -375,7 +426,46 @@ unsafe fn cells<'a>(context: *mut Context) -> Cells<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::shared::Queue;
     use super::*;
+
+    /// Batches are told apart by their places alone, which nobody looks at here.
+    fn batch(first: usize, count: usize) -> Batch {
+        Batch { first: std::ptr::without_provenance_mut(8 * first), count }
+    }
+    fn place(number: usize) -> *mut *mut Record {
+        batch(number, 1).first
+    }
+
+    #[test]
+    fn a_thread_takes_its_part_of_a_batch_from_the_front() {
+        let queue = Queue::new(2);
+        queue.push(batch(100, 64));
+        queue.push(batch(500, 1));
+        assert_eq!(queue.look(), Some(batch(100, 8)));
+        assert_eq!(queue.look(), Some(batch(108, 7)));
+        let mut left = 49;
+        while let Some(taken) = queue.look().filter(|taken| *taken != batch(500, 1)) {
+            assert!(taken.count() <= 6, "{taken:?}");
+            left -= taken.count();
+        }
+        assert_eq!((left, queue.look()), (0, None));
+    }
+
+    #[test]
+    fn who_joins_takes_half_of_a_batch_back() {
+        let queue = Queue::new(2);
+        queue.push(batch(500, 1));
+        queue.push(batch(100, 9));
+        // Only the youngest of a thread is joined.
+        assert_eq!(queue.remove(place(107)), 0);
+        assert_eq!(queue.remove(place(108)), 5);
+        assert_eq!(queue.remove(place(103)), 2);
+        assert_eq!(queue.look(), Some(batch(500, 1)));
+        assert_eq!(queue.remove(place(101)), 1);
+        assert_eq!(queue.remove(place(100)), 1);
+        assert_eq!((queue.remove(place(100)), queue.look()), (0, None));
+    }
 
     const BRIEF: Duration = Duration::from_nanos(500);
 

@@ -42,27 +42,27 @@ use lower::Direct;
 pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
     let entry = code.program().entry.iter();
     let roots: Vec<Root> = entry.map(|def| Root { def: *def, arguments: vec![] }).collect();
-    compile_for(code, &roots)
+    compile_for_threads(code, &roots)
 }
 
-/// Compiles what these roots need, so that the host can [call](data::Words::call_root) each of them. The code is compiled for all of
+/// Compiles what these roots need for threads, so that the host can [call](data::Words::call_root) each of them. The code is compiled for all of
 /// them, and for the entry of its program, if that has one.
 ///
 /// # Errors
 /// If one reaches something that only nets can run.
-pub fn compile_for(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
+pub fn compile_for_threads(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
     lowered(code, roots, true)
 }
 
-/// The same, but every parameter is owned by who gets it: for runners whose words say themselves who owns a cell.
+/// The same for lanes of a device: every parameter is owned by who gets it, for words say themselves who owns a cell there.
 ///
 /// # Errors
 /// If one reaches something that only nets can run.
-pub fn compile_without_loans(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
+pub fn compile_for_lanes(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
     lowered(code, roots, false)
 }
 
-fn lowered(code: &Code, roots: &[Root], lends: bool) -> Result<Direct, Vec<Diagnostic>> {
+fn lowered(code: &Code, roots: &[Root], for_threads: bool) -> Result<Direct, Vec<Diagnostic>> {
     let begins: Vec<DefId> = roots.iter().map(|root| root.def).chain(code.program().entry).collect();
     let analysed = |found: Discovered| {
         let flow = flow_with(&found.program, roots, Precision::default());
@@ -72,7 +72,7 @@ fn lowered(code: &Code, roots: &[Root], lends: bool) -> Result<Direct, Vec<Diagn
     if is_shown(&found, &flow) {
         (found, flow) = analysed(Discovered::unchanged(code.program()));
     }
-    lower::lower(&found, &flow, roots, lends)
+    lower::lower(&found, &flow, roots, for_threads)
 }
 
 /// Whether the host may see a closure that the evaluator does not know.

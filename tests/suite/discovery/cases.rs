@@ -251,7 +251,7 @@ def sm(l: List(u24)) -> u24:
     case List/Cons:
       return l.head + sm(l.tail)
 ",
-        together: &[("g__map0", "g__map0 & f")],
+        together: &[("g__map0", "f & g__map0")],
     },
     Case {
         name: "list_literal",
@@ -285,7 +285,7 @@ def sm(l: List(u24)) -> u24:
 def g(n: u24) -> u24:
   return sm(mp([n, n+1, n+2]))
 ",
-        together: &[("mp", "mp & f")],
+        together: &[("mp", "f & mp")],
     },
     Case {
         name: "list_sum_of_calls",
@@ -299,7 +299,7 @@ def sm(l: List(u24)) -> u24:
 def g(n: u24) -> u24:
   return sm([n, n+1, n+2])
 ",
-        together: &[("sm", "sm & f")],
+        together: &[("sm", "f & sm")],
     },
     Case {
         name: "monad",
@@ -346,7 +346,7 @@ def g(n: u24) -> List(u24):
 def main() -> List(u24):
   return g(5)
 ",
-        together: &[("map", "map & g.lambda0.look")],
+        together: &[("map", "g.lambda0.look & map")],
     },
     Case {
         name: "map_of_a_short_closure",

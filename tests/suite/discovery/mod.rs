@@ -208,3 +208,36 @@ fn a_program_of_one_chain_says_that_nothing_runs_at_the_same_time() {
     let found = Program::from_text("case.bend", text, &Options::default()).parallelism().expect("it can be run");
     assert_eq!(found.to_string(), "no calls run at the same time");
 }
+
+const COPIES: &str = "
+halves small solve join from to =
+  if (small from to) {
+    (solve from)
+  } else {
+    let middle = (/ (+ from to) 2)
+    (join (halves small solve join from middle) (halves small solve join middle to))
+  }
+
+sum n = (halves λa λb (== (- b a) 1) λa a λx λy (+ x y) 0 n)
+most n = (halves λa λb (== (- b a) 1) λa (% (* a a) 101) λx λy if (> x y) { x } else { y } 0 n)
+
+f n = if (== n 0) { 1 } else { (* (f (- n 1)) 3) }
+
+keep p [] = []
+keep p (List/Cons x xs) = if (p x) { (List/Cons x (keep p xs)) } else { (keep p xs) }
+
+main = ((sum 9), (most 9), (keep λx (> (f x) 3) [1, 2, 3]))
+";
+
+#[test]
+fn copies_of_a_function_have_its_name_and_what_all_arms_call_does_not_wait() {
+    let found = Program::from_text("case.bend", COPIES, &Options::default()).parallelism().expect("it can be run");
+    let of = |name: &str| -> Vec<Vec<String>> {
+        let those = found.together.iter().filter(|group| group.function == name);
+        those.map(|group| group.calls.clone()).collect()
+    };
+    assert_eq!(of("halves"), [["halves", "halves"]]);
+    assert_eq!(of("keep").len(), 1, "{found}");
+    assert!(of("keep")[0].contains(&"keep".to_owned()), "{found}");
+    assert!(!found.in_order.iter().any(|waiting| waiting.call == "keep"), "{found}");
+}

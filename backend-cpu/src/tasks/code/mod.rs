@@ -27,6 +27,7 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
+use girih_base::cycles;
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::groups::{aggregates, arithmetic, jumps, masks, memory, of_kernels, regions};
@@ -114,6 +115,8 @@ struct TranslationInput<'a> {
     helpers: BTreeMap<Helper, FuncId>,
     /// How functions are called by tasks.
     tasks: BTreeMap<FunctionId, FuncId>,
+    /// Which functions lead to each other and back: those of one number.
+    groups: IndexVec<FunctionId, usize>,
     versions: Versions,
     inlining: Inlining,
 }
@@ -248,7 +251,9 @@ fn write(
     }
     let helpers = Helper::ALL.into_iter().map(|helper| Ok((helper, entry::import(target, helper)?)));
     let helpers = helpers.collect::<Result<BTreeMap<_, _>>>()?;
-    let plan = TranslationInput { module, variant, base, helpers, tasks, versions, inlining };
+    let edges: IndexVec<FunctionId, Vec<FunctionId>> = module.functions.iter().map(Function::callees).collect();
+    let groups = cycles::groups(&edges);
+    let plan = TranslationInput { module, variant, base, helpers, tasks, groups, versions, inlining };
     let mut context = target.make_context();
     let mut builder = FunctionBuilderContext::new();
     for (id, function) in module.functions.iter_enumerated() {

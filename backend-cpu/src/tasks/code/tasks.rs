@@ -2,7 +2,8 @@
 //!
 //! In the open version of a function a fork notes the call in the thread's list; the join takes it from there and calls, unless somebody
 //! else has it. Within many forked calls that are larger it is not worth it: the call is only made at the join, in the closed version, in
-//! which no forked call is noted.
+//! which no forked call is noted. A call that is forked *aside* a recursion, such as one for each element of a list, is not larger than what the recursion
+//! forks next, which is not within it therefore.
 
 use super::form::{TaskTranslator, branch_away, call, cold_block, context, count, declared, help, invoke, of_context};
 use super::{Helper, Result, Version, cells};
@@ -15,7 +16,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_module::FuncId;
 use girih_ir::heap::NO_REUSE_TOKEN;
-use girih_ir::{FunctionId, Inst, ValueId};
+use girih_ir::{Def, FunctionId, Inst, Op, ValueId};
 
 /// A forked call that is not joined yet.
 pub(super) struct Forked {
@@ -30,7 +31,7 @@ enum State {
     /// It is made when it is joined, with these arguments.
     Later(Vec<Value>),
     /// If the level that it was forked at is below the most, it is noted in this record; if not, it is made when it is joined.
-    Noted(StackSlot, Value, Vec<Value>),
+    Noted { slot: StackSlot, level: Value, given: Vec<Value>, is_aside: bool },
     /// It is over.
     Over(Vec<Value>),
 }
@@ -52,7 +53,7 @@ pub(super) fn fork(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
         count(t, at::FORKS);
     }
     let state = match plan.tasks.get(&callee) {
-        Some(task) if t.form.version == Version::Open => open_fork(t, callee, *task, &given)?,
+        Some(task) if t.form.version == Version::Open => open_fork(t, (callee, *token), *task, &given)?,
         _nobody_takes_it => State::Later(given),
     };
     let depth = t.form.stack.len();
@@ -61,7 +62,12 @@ pub(super) fn fork(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
 }
 
 /// A fork that others may take.
-fn open_fork(t: &mut TaskTranslator<'_, '_>, callee: FunctionId, task: FuncId, given: &[Value]) -> Result<State> {
+fn open_fork(
+    t: &mut TaskTranslator<'_, '_>,
+    (callee, token): (FunctionId, ValueId),
+    task: FuncId,
+    given: &[Value],
+) -> Result<State> {
     let function = &t.form.plan.module.functions[callee];
     let slots = function.params.len().max(function.results.len());
     let bytes = work_stealing::SLOTS as u32 + 8 * slots as u32;
@@ -82,12 +88,26 @@ fn open_fork(t: &mut TaskTranslator<'_, '_>, callee: FunctionId, task: FuncId, g
     for (i, value) in (0..).zip(given) {
         t.b.ins().store(of_records(), *value, record, work_stealing::SLOTS + 8 * i);
     }
-    let deeper = t.b.ins().iadd_imm(level, 1);
-    t.b.ins().store(of_context(), deeper, context, at::LEVEL);
+    let is_aside = is_aside(t, token, callee);
+    if !is_aside {
+        enter_level(t, level);
+    }
     note(t, record);
     t.b.ins().jump(on, &[]);
     t.b.switch_to_block(on);
-    Ok(State::Noted(slot, level, given.to_vec()))
+    Ok(State::Noted { slot, level, given: given.to_vec(), is_aside })
+}
+
+/// Whether a call is forked that does not lead back to the function, and the function calls itself, directly or through others, before it is joined.
+fn is_aside(t: &TaskTranslator<'_, '_>, token: ValueId, callee: FunctionId) -> bool {
+    let (function, groups) = (t.function, &t.form.plan.groups);
+    let (Some(here), Def::Result(fork, _)) = (t.form.stack.last(), function.values[token].def) else { return false };
+    let is_recursive = |callee: FunctionId| groups[callee] == groups[*here];
+    let around = function.regions.iter().find(|region| region.insts.contains(&fork));
+    let behind = around.into_iter().flat_map(|region| region.insts.iter().skip_while(|id| **id != fork));
+    let mut meanwhile =
+        behind.map(|id| &function.insts[*id]).take_while(|inst| !(inst.op == Op::Join && inst.operands[..] == [token]));
+    !is_recursive(callee) && meanwhile.any(|inst| inst.op == Op::Call && inst.callee().is_some_and(is_recursive))
 }
 
 /// Within many forked calls the closed version of the function goes on.
@@ -132,9 +152,9 @@ pub(super) fn join(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     for later in (position..t.form.forked.len()).rev() {
         let callee = t.form.forked[later].callee;
         let results = match &t.form.forked[later].state {
-            State::Noted(slot, level, given) => {
-                let (slot, level, given) = (*slot, *level, given.clone());
-                end(t, inst, callee, slot, (level, &given))?
+            State::Noted { slot, level, given, is_aside } => {
+                let (slot, level, given, is_aside) = (*slot, *level, given.clone(), *is_aside);
+                end(t, inst, callee, slot, (level, &given, is_aside))?
             }
             State::Later(given) => {
                 let given = given.clone();
@@ -156,7 +176,7 @@ fn end(
     inst: &Inst,
     callee: FunctionId,
     slot: StackSlot,
-    (level, given): (Value, &[Value]),
+    (level, given, is_aside): (Value, &[Value], bool),
 ) -> Result<Vec<Value>> {
     let function = &t.form.plan.module.functions[callee];
     let span = inst.span;
@@ -197,11 +217,21 @@ fn end(
     t.b.ins().jump(on, &arguments(&loaded));
 
     t.b.switch_to_block(call_it);
+    if is_aside {
+        enter_level(t, level);
+    }
     let called = invoke(t, inst, callee, given)?;
     leave_level(t, level);
     t.b.ins().jump(on, &arguments(&called));
     t.b.switch_to_block(on);
     Ok(values)
+}
+
+/// What comes is within one more forked call.
+fn enter_level(t: &mut TaskTranslator<'_, '_>, level: Value) {
+    let context = context(t);
+    let deeper = t.b.ins().iadd_imm(level, 1);
+    t.b.ins().store(of_context(), deeper, context, at::LEVEL);
 }
 
 /// What was within a forked call is over.

@@ -405,7 +405,7 @@ fn collect_jumps(f: &Function, region: RegionId, found: &mut Vec<InstId>) {
 }
 
 /// Whether an instruction may as well be computed where its result is not used.
-pub(super) fn is_cheap(f: &Function, id: InstId) -> bool {
+pub fn is_cheap(f: &Function, id: InstId) -> bool {
     let inst = &f.insts[id];
     let row = inst.op.row();
     let slow = match inst.op {

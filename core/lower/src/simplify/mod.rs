@@ -33,6 +33,7 @@ pub mod sinking;
 mod unroll;
 mod vectorise;
 
+pub use control::is_cheap;
 use forward::{Forward, Memo};
 use girih_ir::{Caps, Function, Module, task_form, tile_form};
 

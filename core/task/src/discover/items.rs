@@ -23,6 +23,23 @@ pub(super) struct Fields {
     pub span: Span,
 }
 
+impl Fields {
+    /// The variables that it binds.
+    pub fn binds(&self) -> Vec<LocalId> {
+        self.locals.iter().copied().chain(self.whole).collect()
+    }
+}
+
+impl Pattern {
+    /// The variables that it binds.
+    pub fn binds(&self) -> Vec<LocalId> {
+        match self {
+            Pattern::Target(target) => bound(target),
+            Pattern::Fields(fields) => fields.binds(),
+        }
+    }
+}
+
 /// A binding of a block.
 pub(super) struct Binding {
     pub pattern: Pattern,
@@ -71,11 +88,7 @@ impl Item {
 
     /// The variables that it binds for the items behind it.
     pub fn binds(&self) -> Vec<LocalId> {
-        match &self.target {
-            Some(Pattern::Target(target)) => bound(target),
-            Some(Pattern::Fields(fields)) => fields.locals.iter().copied().chain(fields.whole).collect(),
-            None => vec![],
-        }
+        self.target.as_ref().map_or(vec![], Pattern::binds)
     }
 
     /// Whether it uses one of these.

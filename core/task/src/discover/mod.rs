@@ -178,7 +178,7 @@ impl Part<'_> {
     /// Rewrites a block.
     fn block(&mut self, term: Term) -> Term {
         let span = term.span;
-        let (mut binds, mut body) = flattened(term);
+        let (mut binds, mut body) = self.flattened(term);
         let chances = binds.iter().map(|bind| &bind.value).chain([&body]).map(|term| self.chances(term)).sum::<usize>();
         if chances < 2 {
             // There is nothing to run beside anything, but there are blocks inside.
@@ -187,8 +187,8 @@ impl Part<'_> {
             return whole(binds, body, span);
         }
         let mut items = self.named(binds, body);
-        self.note_waiting(&items);
         self.hoist(&mut items);
+        self.note_waiting(&items);
         self.sink(&mut items);
         self.split(&mut items);
         items.iter_mut().for_each(|item| self.inside(&mut item.value));
@@ -223,45 +223,71 @@ impl Part<'_> {
             _other => term.children_mut().into_iter().for_each(|child| self.inside(child)),
         }
     }
-}
 
-/// Bindings and what is made of them; those of `let` inside of `let` are one list, and so are the fields that a choice with one arm binds.
-fn flattened(term: Term) -> (Vec<Binding>, Term) {
-    let (mut binds, mut body) = (vec![], term);
-    let bind = |binds: &mut Vec<Binding>, pattern: Pattern, value: Term| {
-        let (inner, value) = flattened(value);
-        // Of `*` a choice is `*`, and only what it gives.
-        if inner.iter().any(|bind| matches!(bind.pattern, Pattern::Fields(_))) {
-            let span = value.span;
-            binds.push(Binding { pattern, value: whole(inner, value, span) });
-            return;
+    /// Bindings and what is made of them; those of `let` inside of `let` are one list, and so are the fields that a choice with one arm binds, if the block
+    /// gives what the arm does.
+    fn flattened(&mut self, term: Term) -> (Vec<Binding>, Term) {
+        let (mut binds, mut body) = (vec![], term);
+        loop {
+            let span = body.span;
+            match body.kind {
+                TermKind::Let(more, next) => {
+                    for Bind { target, value } in more {
+                        let (inner, value) = self.hoisted(value);
+                        binds.extend(inner);
+                        binds.push(Binding::new(target, value));
+                    }
+                    body = *next;
+                }
+                TermKind::Match(mut choice) if choice.arms.len() == 1 && choice.default.is_none() => {
+                    let Some(Arm { ctor, whole, fields, body: next }) = choice.arms.pop() else {
+                        unreachable!("it was looked at")
+                    };
+                    let fields = Fields { ty: choice.ty, ctor, whole, locals: fields, span };
+                    let (inner, value) = self.flattened(choice.scrutinee);
+                    binds.extend(inner);
+                    binds.push(Binding { pattern: Pattern::Fields(fields), value });
+                    body = next;
+                }
+                // A lambda that is applied where it stands binds its parameters as `let` does.
+                TermKind::Apply(function, args) if is_let(&function, args.len()) => {
+                    let TermKind::Lambda(params, next) = function.kind else { unreachable!("it was looked at") };
+                    binds.extend(params.into_iter().zip(args).map(|(p, value)| Binding::new(Target::Var(p), value)));
+                    body = *next;
+                }
+                kind => return (binds, Term { kind, span }),
+            }
         }
-        binds.extend(inner);
-        binds.push(Binding { pattern, value });
-    };
-    loop {
-        let span = body.span;
-        match body.kind {
-            TermKind::Let(more, next) => {
-                more.into_iter().for_each(|Bind { target, value }| bind(&mut binds, Pattern::Target(target), value));
-                body = *next;
+    }
+
+    /// The same for a part of a block, whose bindings come before those of the block. A choice stays, for what it gives is `*` if what it looks at is, and
+    /// nothing else of the block is then. Calls in it that do not use its fields are bound before it.
+    fn hoisted(&mut self, term: Term) -> (Vec<Binding>, Term) {
+        let span = term.span;
+        let (mut binds, body) = self.flattened(term);
+        let is_choice = |bind: &Binding| matches!(bind.pattern, Pattern::Fields(_));
+        let Some(first) = binds.iter().position(is_choice) else { return (binds, body) };
+        let (mut inside, mut bound) = (vec![], vec![]);
+        for Binding { pattern, value } in binds.split_off(first) {
+            let mut mentioned = HashSet::new();
+            mention(&value, &mut mentioned);
+            let is_free = self.arities.reaches(&value) && bound.iter().all(|local| !mentioned.contains(local));
+            match pattern {
+                Pattern::Target(target) if is_free => binds.push(Binding::new(target, value)),
+                Pattern::Fields(fields) if is_free => {
+                    bound.extend(fields.binds());
+                    let (local, span) = (self.local(value.span), value.span);
+                    binds.push(Binding::new(Target::Var(local), value));
+                    let value = Term::new(TermKind::Local(local), span);
+                    inside.push(Binding { pattern: Pattern::Fields(fields), value });
+                }
+                pattern => {
+                    bound.extend(pattern.binds());
+                    inside.push(Binding { pattern, value });
+                }
             }
-            TermKind::Match(mut choice) if choice.arms.len() == 1 && choice.default.is_none() => {
-                let Some(Arm { ctor, whole, fields, body: next }) = choice.arms.pop() else {
-                    unreachable!("it was looked at")
-                };
-                let fields = Fields { ty: choice.ty, ctor, whole, locals: fields, span };
-                bind(&mut binds, Pattern::Fields(fields), choice.scrutinee);
-                body = next;
-            }
-            // A lambda that is applied where it stands binds its parameters as `let` does.
-            TermKind::Apply(function, args) if is_let(&function, args.len()) => {
-                let TermKind::Lambda(params, next) = function.kind else { unreachable!("it was looked at") };
-                binds.extend(params.into_iter().zip(args).map(|(p, value)| Binding::new(Target::Var(p), value)));
-                body = *next;
-            }
-            kind => return (binds, Term { kind, span }),
         }
+        (binds, whole(inside, body, span))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: only what runs for certain is named: not what stands in an arm or in a lambda.
 
 use super::items::{Binding, Item, Pattern};
-use super::{Part, flattened, is_let, take};
+use super::{Part, is_let, take};
 use girih_term::groups::leaves;
 use girih_term::{Target, Term, TermKind};
 
@@ -41,12 +41,11 @@ impl Part<'_> {
         }
         let is_let = match &term.kind {
             TermKind::Let(..) => true,
-            TermKind::Match(choice) => choice.arms.len() == 1 && choice.default.is_none(),
             TermKind::Apply(function, args) => is_let(function, args.len()),
             _other => false,
         };
         if is_let {
-            let (binds, body) = flattened(take(term));
+            let (binds, body) = self.hoisted(take(term));
             binds.into_iter().for_each(|bind| self.binding(bind, items));
             *term = body;
             return self.name(term, items);

@@ -63,10 +63,10 @@ impl<'a> Sweeper<'a> {
         if room > 0 && !cost.forks {
             return false;
         }
-        let around = f.activations.iter().filter(|around| around.function == callee).count() as u32;
-        let most = self.options.unfold.min(room).max(1);
-        // What looks at an argument that waits would have it made alone.
-        !waits && around < most && self.module.functions[callee].insts.len() <= self.options.function
+        // What looks at an argument that waits would have it made alone. Of a recursion each level has a frame: what one looks at would have its calls made
+        // apart from those of its neighbours.
+        let is_within = f.activations.iter().any(|around| around.function == callee);
+        !waits && !is_within && self.module.functions[callee].insts.len() <= self.options.function
     }
 
     /// Makes all calls that wait.
@@ -282,7 +282,7 @@ impl<'a> Sweeper<'a> {
                 }
                 return Ok(val);
             }
-            Dev::Result(call, i) => {
+            Dev::Result(call, i) | Dev::Shared(call, i) => {
                 // It stays a result: others may name it too.
                 if let Some(found) = f.code.results[call].as_ref().and_then(|results| results.get(i).copied()) {
                     let kept = self.keep(f, found, ty, live)?;

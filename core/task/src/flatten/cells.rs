@@ -6,7 +6,7 @@ use super::known::Known;
 use super::place::Stand;
 use super::script::CallScript;
 use crate::Refusal;
-use crate::heap::cells::{SHARED, units};
+use crate::heap::cells::units;
 use crate::word::as_word;
 use girih_ir::heap::{self, CELL, NO_REUSE_TOKEN};
 use girih_ir::{Inst, Op, Type, ValueId};
@@ -22,6 +22,7 @@ impl<'a> Sweeper<'a> {
             Op::CellGet => !is_made,
             Op::CellLayout => !matches!(x[0].known, Known::Cell { .. }),
             Op::TermTag => x[0].known.tag().is_none(),
+            Op::TermShare => !matches!(x[0].dev, Dev::Result(..) | Dev::Shared(..)) && f.code.waits(x[0]),
             Op::TermPack | Op::TermPayload => false,
             _others => x.iter().any(|val| f.code.waits(*val)),
         }
@@ -116,35 +117,6 @@ impl<'a> Sweeper<'a> {
                 unknown(f.code.op(Op::Or, Type::U32, &[high, low]))
             }
         }
-    }
-
-    /// The same word, of a cell that others have too.
-    fn shared(&mut self, f: &mut CallScript, val: Val) -> Val {
-        let known = val.known.shared();
-        match val.known {
-            Known::Number(_) | Known::Word(_) | Known::Tagged(_) | Known::Hole { .. } | Known::Linear { .. } => val,
-            Known::Cell { owned: false, .. } => val,
-            Known::Cell { owned: true, .. } => {
-                let word = f.code.value(val, Type::Term);
-                let fresh = self.fresh(f, val).known.shared();
-                if fresh.is_whole() {
-                    return self.whole(f, fresh);
-                }
-                let one = f.code.u32(SHARED - CELL);
-                Val { known, dev: Dev::Here(f.code.op(Op::Add, Type::U32, &[word, one])) }
-            }
-            Known::Unknown => {
-                let word = f.code.value(val, Type::Term);
-                let owned = self.is_owned(f, word);
-                let one = f.code.op(Op::Convert, Type::U32, &[owned]);
-                Val { known, dev: Dev::Here(f.code.op(Op::Add, Type::U32, &[word, one])) }
-            }
-        }
-    }
-    fn is_owned(&mut self, f: &mut CallScript, word: ValueId) -> ValueId {
-        let (seven, cell) = (f.code.u32(7), f.code.u32(CELL));
-        let tag = f.code.op(Op::And, Type::U32, &[word, seven]);
-        f.code.op(Op::Eq, Type::U32, &[tag, cell])
     }
 
     /// The operands of an instruction that become fields, with their types.
@@ -252,7 +224,7 @@ impl<'a> Sweeper<'a> {
         let Known::Cell { shape: id, owned, path } = cell.known else {
             let word = f.code.value(cell, Type::Term);
             let index = f.code.safe_index(word);
-            let is_owned = self.is_owned(f, word);
+            let is_owned = f.code.is_owned(word);
             let none = f.code.u32(NO_REUSE_TOKEN);
             let mut given = vec![unknown(f.code.op(Op::Select, Type::U32, &[is_owned, word, none]))];
             for (i, ty) in (0..).zip(types) {

@@ -9,6 +9,7 @@
 use super::known::Known;
 use super::memory::control;
 use super::place::Address;
+use super::shares::shared;
 use crate::heap::cells::SHARED;
 use crate::word::{self, as_word};
 use girih_base::hash::FastMap;
@@ -54,6 +55,8 @@ pub(super) enum Dev {
     Linear(Address),
     /// A result of a call that waits, or that has been made.
     Result(usize, usize),
+    /// The same word, of a cell that others have too.
+    Shared(usize, usize),
     /// The results of a call that was forked.
     Fork(usize),
     /// A computation on what is not there yet.
@@ -147,6 +150,8 @@ pub(super) struct Code {
     main: RegionId,
     pub places: Places,
     read: FastMap<(u32, u32, u32, bool), ValueId>,
+    /// Words of shared results.
+    pub shares: FastMap<(usize, usize), ValueId>,
     numbers: FastMap<u32, ValueId>,
     /// Places that have been computed.
     places_at: Vec<(Address, ValueId)>,
@@ -228,6 +233,7 @@ impl Code {
             main,
             places,
             read: FastMap::default(),
+            shares: FastMap::default(),
             numbers: FastMap::default(),
             places_at: vec![],
             indices: FastMap::default(),
@@ -369,7 +375,8 @@ impl Code {
     pub fn found(&self, mut value: Val) -> Val {
         loop {
             let found = match value.dev {
-                Dev::Result(call, i) => self.results.get(call).and_then(|results| results.as_ref()?.get(i)).copied(),
+                Dev::Result(call, i) => self.result(call, i),
+                Dev::Shared(call, i) => return self.result(call, i).map_or(value, |found| shared(found, value)),
                 Dev::Later(later) => self.later.get(later).and_then(|later| later.value),
                 _here => None,
             };
@@ -377,6 +384,10 @@ impl Code {
             let known = if found.known == Known::Unknown { value.known } else { found.known };
             value = Val { known, dev: found.dev };
         }
+    }
+    /// A result of a call that has been made.
+    pub fn result(&self, call: usize, i: usize) -> Option<Val> {
+        self.results.get(call).and_then(|results| results.as_ref()?.get(i)).copied()
     }
     /// Whether a value is not there before calls have been made.
     pub fn waits(&self, value: Val) -> bool {
@@ -386,6 +397,7 @@ impl Code {
     fn waits_beyond(&self, value: Val, seen: &mut BTreeSet<usize>) -> bool {
         match self.found(value).dev {
             Dev::Result(..) => true,
+            Dev::Shared(call, i) => self.result(call, i).is_none(),
             Dev::Later(later) => {
                 let mut operands = self.later[later].operands.iter();
                 seen.insert(later) && operands.any(|(val, _)| self.waits_beyond(*val, seen))
@@ -420,6 +432,7 @@ impl Code {
             (Dev::Placed(address), _) => self.placed_word(address),
             (Dev::Linear(address), _) => self.placed(address),
             (Dev::Later(later), None) => self.compute(later),
+            (Dev::Shared(call, i), None) => self.shared_word(call, i),
             (_, Some(bits)) => {
                 let word = self.number(bits);
                 self.at_head_if_written(|code| word::open(code, word, ty))
@@ -527,7 +540,7 @@ impl Code {
         let operands: Vec<ValueId> = operands.iter().map(|(val, ty)| self.value(*val, *ty)).collect();
         Val { known: Known::Unknown, dev: Dev::Here(self.copy(&inst, callee, &operands, &[ty])[0]) }
     }
-    fn at_head_if_written(&mut self, write: impl FnOnce(&mut Code) -> ValueId) -> ValueId {
+    pub fn at_head_if_written(&mut self, write: impl FnOnce(&mut Code) -> ValueId) -> ValueId {
         if self.is_written { self.at_head(write) } else { write(self) }
     }
 

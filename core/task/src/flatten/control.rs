@@ -406,6 +406,7 @@ fn trial_value(trial: &mut CallScript, val: Val) -> Val {
         | Dev::Placed(_)
         | Dev::Linear(_)
         | Dev::Result(..)
+        | Dev::Shared(..)
         | Dev::Fork(_)
         | Dev::Later(_) => Dev::Here(trial.code.u32(0)),
     };

@@ -217,7 +217,7 @@ impl<'a> Sweeper<'a> {
             Op::Call => {
                 let callee = inst.callee().ok_or_else(|| Refusal::new("no such function"))?;
                 let has_no_frame = self.pure[callee].is_some() && inst.results.len() != 1;
-                let results = if has_no_frame && is_straight(&self.module.functions[callee]) {
+                let results = if has_no_frame && is_straight(&self.module.functions[callee], self.options.function) {
                     let arguments = self.gets(f, &inst.operands);
                     self.inline(f, callee, arguments)?
                 } else {

@@ -18,6 +18,7 @@
 //! | [`evaluate`] | evaluation of functions for all instances |
 //! | [`control`] | choices and loops |
 //! | [`cells`] | words and cells |
+//! | [`shares`] | words of cells that others have too |
 //! | [`calls`] | calls in place, and calls that have frames |
 //! | [`script`] | what is done for a call |
 //! | [`code`] | the code of a segment |
@@ -46,6 +47,7 @@ mod relevance;
 pub mod runner;
 mod script;
 mod selects;
+mod shares;
 mod stores;
 
 use crate::heap::cells::first_unit;
@@ -87,8 +89,6 @@ pub struct Options {
     pub work: u64,
     /// The instructions of a function that is evaluated in the frame of who calls it, although calls in it have frames.
     pub function: usize,
-    /// How many levels of a recursion are evaluated in one frame.
-    pub unfold: u32,
     /// Most rounds of a loop that has calls with frames.
     pub rounds: usize,
     /// Most calls that are nested.
@@ -122,7 +122,6 @@ impl Options {
             most: 4000,
             work: 1 << 18,
             function: 60,
-            unfold: 2,
             rounds: 1 << 16,
             depth: 200,
             scripts: 20_000,
@@ -141,7 +140,7 @@ impl Options {
     /// With kernels that compile fast, for software adapters.
     #[must_use]
     pub fn small(self) -> Options {
-        Options { large: 100, unfold: 1, copies: 0, ..self }
+        Options { large: 100, copies: 0, ..self }
     }
 }
 

@@ -7,9 +7,12 @@
 
 use girih_ir::ops::Family;
 use girih_ir::{Def, Function, Inst, InstId, Op, RegionId, Type, ValueId};
+use girih_lower::simplify::is_cheap;
 
 /// Weights of the operations of both ways at most.
 const MOST: usize = 16;
+/// What a division weighs, or a function of the library, where an addition weighs one.
+const SLOW: usize = 8;
 
 /// Converts all choices of a function of which that is true.
 pub(super) fn select(function: &mut Function) {
@@ -30,9 +33,12 @@ fn region(function: &mut Function, id: RegionId) {
     function.regions[id].insts = insts;
 }
 
+fn is_scalar(ty: Type) -> bool {
+    matches!(ty, Type::BOOL | Type::U32 | Type::I32 | Type::F32)
+}
+
 /// Whether both ways of a choice are a few operations that can be done in any case.
 fn is_short(function: &Function, inst: &Inst) -> bool {
-    let is_scalar = |ty: Type| matches!(ty, Type::BOOL | Type::U32 | Type::I32 | Type::F32);
     if inst.op != Op::If || !inst.results.iter().all(|result| is_scalar(function.ty(*result))) {
         return false;
     }
@@ -48,14 +54,10 @@ fn is_short(function: &Function, inst: &Inst) -> bool {
             if !inner.op.is_pure() || touches || !inner.regions.is_empty() {
                 return false;
             }
-            weight += weight_of(inner.op);
+            weight += if is_cheap(function, *id) { 1 } else { SLOW };
         }
     }
     weight <= MOST
-}
-
-fn weight_of(op: Op) -> usize {
-    if matches!(op, Op::Div | Op::Rem) { 8 } else { 1 }
 }
 
 /// Puts both ways before the selections of what they give.
@@ -78,11 +80,14 @@ fn convert(function: &mut Function, choice: InstId, insts: &mut Vec<InstId>) {
     }
 }
 
-/// Whether a function is nothing but operations that give one thing each: it can be done where it is called, and wait there.
-pub(super) fn is_straight(function: &Function) -> bool {
+/// Whether a function is at most so many operations that give one word each: it can be done where it is called, and wait there.
+pub(super) fn is_straight(function: &Function, most: usize) -> bool {
     let insts = &function.regions[function.body].insts;
-    insts.iter().all(|id| {
+    let is_word = |value: &ValueId| is_scalar(function.ty(*value)) || function.ty(*value) == Type::Term;
+    let is_one = |id: &InstId| {
         let inst = &function.insts[*id];
-        inst.regions.is_empty() && (inst.op == Op::Return || inst.results.len() == 1)
-    })
+        let gives_one = inst.op == Op::Return || inst.results.len() == 1;
+        gives_one && inst.regions.is_empty() && inst.operands.iter().chain(&inst.results).all(is_word)
+    };
+    insts.len() <= most && function.params.iter().all(is_word) && insts.iter().all(is_one)
 }

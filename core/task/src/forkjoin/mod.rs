@@ -23,7 +23,9 @@
 //! | [`machine`] | the kernel: rounds of a workgroup, a lane's loop |
 //! | [`rounds`] | what a workgroup does between two rounds |
 //! | [`writing`] | writing the machine |
+//! | [`steps`] | what a lane does in a step |
 //! | [`near`] | the newest frames of stacks, in shared memory |
+//! | [`spills`] | registers of a segment that calls on its way use |
 //! | [`calls`] | ends of calls, waits, full stacks, tasks made of what stacks hold |
 //! | [`frames`] | frames of the pool |
 //! | [`tasks`] | queues of tasks |
@@ -185,12 +187,25 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
         registers: 1,
         ..ProgramSizes::default()
     };
+    let sizes = |writer: &SegmentWriter<'_, '_>| ProgramSizes {
+        registers: writer.labels.registers.max(arguments(module, called)).max(1),
+        results: writer.labels.results,
+        kept: writer.labels.kept,
+        pushes: writer.pushes,
+        reserve: writer.reserve,
+        ..fixed
+    };
     let mut depth = form.depth;
     let (mut kernel, mut writer, _) = write(&fixed, depth).map_err(one)?;
-    let makes_cells = writer.reserve != 0;
-    if !makes_cells && form.near > 0 {
-        depth.callers = depth.callers.min(FEW_CALLERS);
-        (kernel, writer, _) = write(&fixed, depth).map_err(one)?;
+    let mut is_near = false;
+    if writer.reserve == 0 && form.near > 0 {
+        let few = Depth { callers: depth.callers.min(FEW_CALLERS), ..depth };
+        let written = write(&fixed, few).map_err(one)?;
+        is_near = frames_near(form, &sizes(&written.1)) > 0;
+        if is_near {
+            depth = few;
+            (kernel, writer, _) = written;
+        }
     }
     for (segment, function) in SHALLOWER {
         if instructions(&kernel) > form.code && segment < depth.segment {
@@ -199,18 +214,9 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
             (kernel, writer, _) = write(&fixed, depth).map_err(one)?;
         }
     }
-    let labels = &writer.labels;
-    let arguments = called.iter().map(|f| module.functions[*f].params.len() as u32).max().unwrap_or(0);
-    let shape = ProgramSizes {
-        registers: labels.registers.max(arguments).max(1),
-        results: labels.results,
-        kept: labels.kept,
-        pushes: writer.pushes,
-        reserve: writer.reserve,
-        ..fixed
-    };
+    let shape = sizes(&writer);
     let stack = (STACK_WORDS / shape.stack_frame()).clamp(form.stack / 2, form.stack);
-    let near = if makes_cells { 0 } else { frames_near(form, &shape) };
+    let near = if is_near { frames_near(form, &shape) } else { 0 };
     let shape = ProgramSizes { stack: stack.max(2 * shape.pushes + 3), near, ..shape };
     let (kernel, mut writer, entries) = write(&shape, depth).map_err(one)?;
     let pointers = pointers::pointers(&mut writer, shape.registers, shape.kept).map_err(one)?;
@@ -230,6 +236,11 @@ pub fn whole_loops(module: &mut Module, called: &[FunctionId]) -> Result<(), Dia
     leaves::leaves(module, &framed)?;
     loop_exits::loop_exits(module, &framed);
     Ok(())
+}
+
+/// The most arguments that a function takes which the host calls.
+fn arguments(module: &Module, called: &[FunctionId]) -> u32 {
+    called.iter().map(|f| module.functions[*f].params.len() as u32).max().unwrap_or(0)
 }
 
 /// How many frames of a stack stand in shared memory: a power of two, because remainders by it are cheap; none if so few have room that they would

@@ -118,7 +118,7 @@ impl<'p> TermWriter<'_, 'p> {
     ) -> Passed {
         let set = self.set_of(function);
         if let TermKind::Local(local) = function.kind
-            && self.all.lends
+            && self.all.for_threads
             && set.thunks.is_empty()
             && self.borrow(local).repr == Repr::Term
             && let Some(lent) = self.lent_function(function, local, args, goal, beside)

@@ -1,8 +1,10 @@
 //! Calls that run at the same time.
 //!
-//! Of independent calls that may take long the first is made and the others are forked before it, the last one first. So who makes them
-//! all by himself does so in the order of the program, which is the order of what they leave in memory, and who takes one from him gets the
-//! last, with all that it leaves to do. The arguments of all of them are there before; variables are used up where liveness says.
+//! Of independent calls that may take long one is made and the others are forked before it, the last one first. It is the first of them, so that who makes
+//! them all by himself does so in the order of the program, which is the order of what they leave in memory. In a recursion through a list a thread makes the
+//! call that goes on with it: it goes through the list first, and leaves a call for each element. If these were made on the way, there would never be more than one call to
+//! take from it, all the rest of the list. A lane of a device has no room for so many; there, lanes hand the rest of a list on. The arguments of all calls are there before;
+//! variables are used up where liveness says.
 //!
 //! Calls that come before one whose arguments take long themselves are forked at once, so that they run beside those.
 
@@ -140,16 +142,27 @@ impl<'p> TermWriter<'_, 'p> {
     /// Makes all calls, now that their arguments are there.
     fn make(&mut self, calls: &mut Calls<'p>) {
         let Calls { early, ready, given, .. } = calls;
-        ready.iter_mut().skip(*early + 1).rev().for_each(|call| self.fork(call));
+        let next = (*early..ready.len()).find(|i| self.all.for_threads && self.goes_on(&ready[*i]));
+        let own = next.unwrap_or(*early);
+        let others = |i: &usize| *i != own;
+        (*early..ready.len()).filter(others).rev().for_each(|i| self.fork(&mut ready[i]));
         given.resize(ready.len(), vec![]);
         // What was forked last is joined first.
-        for i in (*early..ready.len()).chain((0..*early).rev()) {
+        for i in [own].into_iter().chain((*early..ready.len()).filter(others)).chain((0..*early).rev()) {
             let Call { term, passed, goal, token } = &ready[i];
             let held = match token {
                 Some(token) => self.join(passed, term.span, *token, *goal),
                 None => self.call_with(passed, term.span, *goal),
             };
             given[i] = held.unwrap_or_default();
+        }
+    }
+
+    /// Whether a call goes on with the recursion through a list that it stands in.
+    fn goes_on(&self, call: &Call<'p>) -> bool {
+        match call.passed.unit {
+            Unit::Definition(callee) => self.all.lasting.goes_on(self.instance, callee),
+            _function => false,
         }
     }
 

@@ -4,6 +4,7 @@
 use super::Lowering;
 use crate::cycles::reaches_cycle;
 use crate::flow::{Callee, Flow, Instance, Set, What};
+use girih_base::cycles;
 use girih_base::idx::IndexVec;
 use girih_base::index_type;
 use girih_term::{Body, Term, TermKind};
@@ -16,7 +17,13 @@ index_type! {
 
 /// The functions whose calls may take long.
 #[derive(Debug, Default)]
-pub(super) struct Lasting(HashSet<Callee>);
+pub(super) struct Lasting {
+    long: HashSet<Callee>,
+    /// Which functions call each other: those of one number.
+    groups: HashMap<Callee, usize>,
+    /// Those of these that make no more than one such call, whichever way they take: they go through a list, say, and not through a tree.
+    linear: HashSet<Callee>,
+}
 
 impl Lasting {
     pub fn of(all: &Lowering<'_>) -> Lasting {
@@ -31,14 +38,63 @@ impl Lasting {
             walk.edges.push(edges);
         }
         let long = reaches_cycle(&walk.edges);
-        Lasting(
-            walk.found.iter().zip(long.iter()).filter(|(_, is_long)| **is_long).map(|(callee, _)| *callee).collect(),
-        )
+        let all = || walk.found.iter().copied();
+        let groups = all().zip(cycles::groups(&walk.edges).iter().copied()).collect();
+        let long = all().zip(long.iter()).filter(|(_, is_long)| **is_long).map(|(callee, _)| callee).collect();
+        let found = Lasting { long, groups, linear: HashSet::new() };
+        let linear = found.long.iter().filter(|callee| found.is_linear(walk.all, **callee)).copied().collect();
+        Lasting { linear, ..found }
+    }
+
+    /// Whether a definition makes at most one call on each way that leads back to it.
+    fn is_linear(&self, all: &Lowering<'_>, callee: Callee) -> bool {
+        let Callee::Definition(instance) = callee else { return false };
+        match &all.program.defs[instance.def].body {
+            Body::Term(body) => self.recursive_calls(all, instance, body) <= 1,
+            Body::Net(_) => false,
+        }
+    }
+
+    /// How many calls of a term lead back to the definition that it stands in, on the way that makes most.
+    fn recursive_calls(&self, all: &Lowering<'_>, here: Instance, term: &Term) -> usize {
+        let calls = |term: &Term| self.recursive_calls(all, here, term);
+        let most = |arms: &mut dyn Iterator<Item = &Term>| arms.map(calls).max().unwrap_or(0);
+        match &term.kind {
+            TermKind::Match(choice) => {
+                calls(&choice.scrutinee) + most(&mut choice.arms.iter().map(|arm| &arm.body).chain(&choice.default))
+            }
+            TermKind::Switch(choice) => {
+                let cases = choice.cases.iter().map(|(_, body)| body);
+                calls(&choice.scrutinee) + most(&mut cases.chain([&choice.default]))
+            }
+            _others => {
+                let called = match &term.kind {
+                    TermKind::Apply(function, _) => match &function.kind {
+                        TermKind::Global(def) => Some(all.flow.callee(here, term).unwrap_or((*def).into())),
+                        _computed => None,
+                    },
+                    _no_call => None,
+                };
+                let is_own = |called| self.are_together(Callee::Definition(here), Callee::Definition(called));
+                usize::from(called.is_some_and(is_own)) + term.children().into_iter().map(calls).sum::<usize>()
+            }
+        }
     }
 
     /// Whether calls of a function may take long.
     pub fn contains(&self, callee: Callee) -> bool {
-        self.0.contains(&callee)
+        self.long.contains(&callee)
+    }
+
+    /// Whether a call goes on with the recursion through a list, or what is like one, that it stands in.
+    pub fn goes_on(&self, here: Instance, callee: Instance) -> bool {
+        let (here, callee) = (Callee::Definition(here), Callee::Definition(callee));
+        self.linear.contains(&here) && self.are_together(here, callee)
+    }
+
+    /// Whether one function leads to another and back.
+    fn are_together(&self, a: Callee, b: Callee) -> bool {
+        self.groups.get(&a).is_some_and(|group| self.groups.get(&b) == Some(group))
     }
 
     /// Whether a call may take long of what a set holds.

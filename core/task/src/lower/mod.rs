@@ -180,16 +180,17 @@ pub(crate) struct Lowering<'p> {
     lasting: lasting::Lasting,
     /// The functions that give the fields of a cell.
     products: HashMap<Unit, ShapeId>,
-    /// Whether words may be borrowed, and the parameters that can be.
-    lends: bool,
+    /// Whether threads run it, and no lanes of a device.
+    for_threads: bool,
+    /// The parameters that can be borrowed: only threads borrow words.
     borrows: borrows::Borrows,
     /// The lambdas of all definitions by their bodies' places, and what they are made of.
     lambda_places: HashMap<*const Term, (DefId, usize)>,
     lambda_parts: HashMap<(DefId, usize), LambdaParts<'p>>,
 }
 
-/// Lowers what the entry of a program and the roots need; `lends` says whether parameters may be borrowed. The program has been simplified, and can be run by value.
-pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], lends: bool) -> Result<Direct, Vec<Diagnostic>> {
+/// Lowers what the entry of a program and the roots need; `for_threads` says whether threads run it: parameters may be borrowed then. The program has been simplified, and can be run by value.
+pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], for_threads: bool) -> Result<Direct, Vec<Diagnostic>> {
     let program = &found.program;
     let tables = Tables {
         sources: found.sources.clone(),
@@ -217,7 +218,7 @@ pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], lends: bool) -> Re
         applied_shapes: BTreeSet::new(),
         lasting: lasting::Lasting::default(),
         products: HashMap::new(),
-        lends,
+        for_threads,
         borrows: HashSet::new(),
         lambda_places: HashMap::new(),
         lambda_parts: HashMap::new(),
@@ -235,7 +236,7 @@ pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], lends: bool) -> Re
     let kept = states.flatten().chain(roots.iter().map(|root| root.def).filter(performed));
     let kept: Vec<DefId> = kept.collect();
     lowering.products = products::products(&lowering, &kept);
-    if lends {
+    if for_threads {
         lowering.borrows = borrows::borrows(&lowering);
     }
     let entry = lowering.unit(Unit::Entry);
