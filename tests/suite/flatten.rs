@@ -338,32 +338,27 @@ fn a_kernel_does_not_grow_beyond_all_bounds() {
     assert!(why.contains("too much code"), "{why}");
 }
 
-/// A game whose players have three moves each, and whose results take more to put together than is done for both ways of a choice: its plan is long, and
-/// most of its phases have little to do.
+/// Sums over small trees, each of which needs the one before: the plan is long, and most of its phases have little to do.
 #[test]
 fn a_long_plan_in_which_few_lanes_have_work_is_refused() {
-    let game = "\
-def better(a, b):
-  (x, m) = a
-  (y, n) = b
-  if x > y:
-    return (x, (m + n) % 10007 % 1009)
-  else:
-    return (y, (m + n) % 10009 % 1013)
-
-def play(depth, position):
+    let sums = "\
+def sum(depth, x):
   switch depth:
     case 0:
-      return (position % 101, 1)
+      return x * x % 101
     case _:
-      a = play(depth-1, position * 5 + 1)
-      b = play(depth-1, position * 5 + 2)
-      c = play(depth-1, position * 5 + 3)
-      return better(better(a, b), c)
+      return sum(depth-1, x * 5 + 1) + sum(depth-1, x * 5 + 2)
+
+def repeat(depth, x):
+  switch depth:
+    case 0:
+      return sum(7, x)
+    case _:
+      return repeat(depth-1, repeat(depth-1, x) + 1)
 
 def main():
-  return play(11, 1)
+  return repeat(12, 1)
 ";
-    let why = refusal("game.bend", game, Options::new(8, 8));
+    let why = refusal("sums.bend", sums, Options::new(8, 8));
     assert!(why.contains("too few lanes"), "{why}");
 }
