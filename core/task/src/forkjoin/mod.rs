@@ -25,8 +25,8 @@
 //! | [`writing`] | writing the machine |
 //! | [`steps`] | what a lane does in a step |
 //! | [`near`] | the newest frames of stacks, in shared memory |
-//! | [`spills`] | registers of a segment that calls on its way use |
-//! | [`calls`] | ends of calls, waits, full stacks, tasks made of what stacks hold |
+//! | [`spills`] | stacks that are full: their frames go to the pool |
+//! | [`calls`] | ends of calls, waits, tasks made of what stacks hold |
 //! | [`frames`] | frames of the pool |
 //! | [`tasks`] | queues of tasks |
 //! | [`chunks`] | memory for a workgroup's cells |
