@@ -263,7 +263,11 @@ fn imp_expr(expr: &Expr) -> String {
         Expr::Tuple(parts) => format!("({})", list(parts)),
         Expr::List(items) => format!("[{}]", list(items)),
         Expr::Tree(parts) => match &parts[..] {
-            [leaf] => format!("!{}", imp_expr(leaf)),
+            [leaf] => match imp_expr(leaf) {
+                // `![` begins a node.
+                leaf if leaf.starts_with('[') => format!("Tree/Leaf({leaf})"),
+                leaf => format!("!{leaf}"),
+            },
             parts => format!("![{}]", list(parts)),
         },
         Expr::Map(entries) => {
@@ -362,7 +366,10 @@ fn fun_expr(expr: &Expr) -> String {
         Expr::Tuple(parts) => format!("({})", list(parts, ", ")),
         Expr::List(items) => format!("[{}]", list(items, ", ")),
         Expr::Tree(parts) => match &parts[..] {
-            [leaf] => format!("!{}", fun_expr(leaf)),
+            [leaf] => match fun_expr(leaf) {
+                leaf if leaf.starts_with('[') => format!("(Tree/Leaf {leaf})"),
+                leaf => format!("!{leaf}"),
+            },
             parts => format!("![{}]", list(parts, ", ")),
         },
         Expr::Lambda(params, body) => {

@@ -168,12 +168,7 @@ impl Maker {
             Type::Tree(value) => {
                 let count = if depth == 0 || self.random.chance(40) { 1 } else { 2 };
                 let part = if count == 1 { &**value } else { ty };
-                let parts: Vec<Expr> = (0..count).map(|_| self.value(scope, part, less)).collect();
-                match &parts[..] {
-                    // `![` begins a node.
-                    [Expr::List(_) | Expr::Comprehension { .. }] => call("Tree/Leaf", parts),
-                    _ => Expr::Tree(parts),
-                }
+                Expr::Tree((0..count).map(|_| self.value(scope, part, less)).collect())
             }
             Type::Maybe(_) | Type::Try(_) | Type::Data(_) => self.constructor(scope, ty, depth),
             Type::Fun(..) => self.function_value(scope, ty, depth),
