@@ -16,7 +16,6 @@ use girih_base::diag::{Diagnostic, Severity};
 use girih_bend::loader::Loader;
 use girih_bend::{Compilation, Options, compile, printer};
 use girih_ir::text;
-use girih_task::discover::discover;
 use girih_task::flow::Root;
 use girih_task::lower::Direct;
 use girih_term::DefId;
@@ -115,7 +114,8 @@ impl Program {
             let roots: Vec<DefId> = code.program().entry.into_iter().collect();
             let reached = reach(code.program(), &roots)?;
             let direct = girih_task::compile(&code)?;
-            let found = discover(code.program(), &roots);
+            let whole = |def: DefId| Root { def, arguments: vec![] };
+            let (found, _) = girih_task::discovered(&code, &roots.into_iter().map(whole).collect::<Vec<_>>());
             Ok(Parallelism::of(code.program(), &found, &reached, &direct.module, &self.compilation.sources))
         });
         found.map_err(|diagnostics| self.error(diagnostics))

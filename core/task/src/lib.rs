@@ -29,11 +29,12 @@ mod word;
 pub use refusal::{Failure, Refusal};
 
 use discover::{Discovered, discover};
-use flow::{Callee, Flow, LambdaRef, Precision, Root, What, flow_with};
+use flow::{Callee, Flow, Instance, LambdaRef, Precision, Root, What, flow_with};
 use girih_base::diag::Diagnostic;
 use girih_term::DefId;
 use girih_term::code::Code;
 use lower::Direct;
+use std::collections::HashSet;
 
 /// Compiles what the entry of a program needs.
 ///
@@ -63,16 +64,33 @@ pub fn compile_for_lanes(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diag
 }
 
 fn lowered(code: &Code, roots: &[Root], for_threads: bool) -> Result<Direct, Vec<Diagnostic>> {
+    let (found, flow) = discovered(code, roots);
+    lower::lower(&found, &flow, roots, for_threads)
+}
+
+/// The program that is lowered, and which values may be where in it.
+pub fn discovered(code: &Code, roots: &[Root]) -> (Discovered, Flow) {
     let begins: Vec<DefId> = roots.iter().map(|root| root.def).chain(code.program().entry).collect();
     let analysed = |found: Discovered| {
         let flow = flow_with(&found.program, roots, Precision::default());
         (found, flow)
     };
-    let (mut found, mut flow) = analysed(discover(code.program(), &begins));
-    if is_shown(&found, &flow) {
-        (found, flow) = analysed(Discovered::unchanged(code.program()));
+    let mut except = HashSet::new();
+    loop {
+        let (found, flow) = analysed(discover(code.program(), &begins, &except));
+        if is_shown(&found, &flow) {
+            return analysed(Discovered::unchanged(code.program()));
+        }
+        let may_be_erased = |instance: &&Instance| flow.result(**instance).era;
+        let wrong =
+            flow.instances().iter().filter(|instance| found.assumed.contains(&instance.def)).filter(may_be_erased);
+        let wrong: Vec<DefId> = wrong.map(|instance| instance.def).collect();
+        if wrong.is_empty() {
+            return (found, flow);
+        }
+        // Each round takes definitions out of those that something is assumed of, so this ends.
+        except.extend(wrong);
     }
-    lower::lower(&found, &flow, roots, for_threads)
 }
 
 /// Whether the host may see a closure that the evaluator does not know.

@@ -8,7 +8,8 @@ use cases::{CASES, Case, LIBRARY, MAIN};
 use choices::CHOICES;
 use girih::{Options, Program, RunDevice, RunOptions, SystemHost, on_big_stack};
 use girih_ir::{Function, Module, Op};
-use girih_task::discover::discover;
+use girih_task::discovered;
+use girih_task::flow::Root;
 use girih_term::code::Code;
 use girih_term::{Bind, Body, LocalId, Target, Term, TermKind};
 use std::collections::BTreeMap;
@@ -115,8 +116,9 @@ fn every_variable_stays_bound_where_it_is_used() {
         let Ok(program) = program.core_program() else { continue };
         on_big_stack(|| {
             let Ok(code) = Code::new(program) else { return };
-            let roots: Vec<_> = code.program().entry.into_iter().collect();
-            for def in discover(code.program(), &roots).program.defs.iter() {
+            let entry = code.program().entry.into_iter();
+            let roots: Vec<_> = entry.map(|def| Root { def, arguments: vec![] }).collect();
+            for def in discovered(&code, &roots).0.program.defs.iter() {
                 let Body::Term(body) = &def.body else { continue };
                 if let Some(local) = unbound(body, &mut def.params.clone()) {
                     wrong.push(format!("{path}: `{}` in `{}`", def.locals[local].name, def.name));

@@ -52,21 +52,30 @@ pub struct Discovered {
     pub recaptured: HashSet<Place>,
     /// The calls that wait for others.
     pub waiting: Vec<Waiting>,
+    /// The definitions that were assumed never to give `*`: the program is another one if a call does.
+    pub assumed: HashSet<DefId>,
 }
 
 impl Discovered {
     /// A program as it was.
     pub fn unchanged(program: &Program) -> Discovered {
-        Discovered { program: program.clone(), sources: HashMap::new(), recaptured: HashSet::new(), waiting: vec![] }
+        Discovered {
+            program: program.clone(),
+            sources: HashMap::new(),
+            recaptured: HashSet::new(),
+            waiting: vec![],
+            assumed: HashSet::new(),
+        }
     }
 }
 
 /// Brings calls together that can run at the same time, in a program that begins at these definitions. It has been simplified.
-pub fn discover(program: &Program, roots: &[DefId]) -> Discovered {
+/// Nothing is assumed of what the definitions in `except` give.
+pub(crate) fn discover(program: &Program, roots: &[DefId], except: &HashSet<DefId>) -> Discovered {
     let mut program = program.clone();
     let before = lambdas(&program);
     let lasting = Lasting::of(&program, roots);
-    unbox(&mut program, roots, &|def| lasting.is_long(def));
+    let assumed = unbox(&mut program, roots, except, &|def| lasting.is_long(def));
     let (mut made, mut waiting) = (vec![], vec![]);
     for id in program.defs.ids().collect::<Vec<_>>() {
         let def = &mut program.defs[id];
@@ -103,7 +112,7 @@ pub fn discover(program: &Program, roots: &[DefId]) -> Discovered {
         }
     }
     sources.retain(|now, before| now != before);
-    Discovered { program, sources, recaptured, waiting }
+    Discovered { program, sources, recaptured, waiting, assumed }
 }
 
 /// Each lambda, by where its body is in memory, where it stays while terms are moved; and what the lambda captures.

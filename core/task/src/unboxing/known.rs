@@ -2,16 +2,21 @@
 
 use super::{Positions, Shape, call, made};
 use girih_term::{Body, DefId, LocalId, Program, Term, TermKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The definitions that end by making a value of one shape, on each way.
 pub(super) type Givers = HashMap<DefId, Shape>;
 
 /// The greatest set of definitions each of which makes its result, or ends with a call of another one of the set. A constructor that a call
 /// gives is taken apart by a choice, around everything that follows; a call that may take long stays a binding, because only those are forked.
-pub(super) fn givers(program: &Program, is_long: &dyn Fn(DefId) -> bool) -> Givers {
+///
+/// A choice on `*` gives `*`, which no end shows. So this is an assumption, and none is made of the definitions in `except`.
+pub(super) fn givers(program: &Program, except: &HashSet<DefId>, is_long: &dyn Fn(DefId) -> bool) -> Givers {
     let mut ends: HashMap<DefId, Vec<&Term>> = HashMap::new();
     for (id, def) in program.defs.iter_enumerated() {
+        if except.contains(&id) {
+            continue;
+        }
         if let (false, Body::Term(body)) = (def.params.is_empty(), &def.body) {
             ends.insert(id, last_terms(body));
         }

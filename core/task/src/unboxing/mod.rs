@@ -10,7 +10,7 @@
 //! | [`roots`] | makes what the host gets at the root alone |
 //! | [`rewrite`] | replaces these parameters and their arguments; a value that is made and taken apart in one function is no value there |
 //!
-//! Invariant: [`positions`] decides what is worthwhile. [`rewrite`] is correct for any decision, as long as each position only gets values of
+//! Invariants: a call whose result is taken apart never gives `*`, or [`unbox`] is done again without it. [`positions`] decides what is worthwhile. [`rewrite`] is correct for any decision, as long as each position only gets values of
 //! its shape: it takes an argument apart at the call if it is not made there, and it makes a parameter again if it is needed in one piece.
 
 mod known;
@@ -20,7 +20,7 @@ mod roots;
 
 use girih_base::idx::IndexVec;
 use girih_term::{Body, Ctor, CtorId, DefId, Program, Term, TermKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Most parts that are given one by one.
 const MOST_PARTS: usize = 8;
@@ -66,14 +66,24 @@ fn call<'t>(program: &Program, term: &'t Term) -> Option<(DefId, &'t Vec<Term>)>
 }
 
 /// Gives functions the parts of their arguments where that is worth it. The `roots` stay as they are, for the host calls them. `is_long` says which definitions may take long.
-pub(crate) fn unbox(program: &mut Program, roots: &[DefId], is_long: &dyn Fn(DefId) -> bool) {
+///
+/// What it gives is correct only if no call of the definitions that it returns gives `*`, which is known after [flow analysis](crate::flow). If one does,
+/// this is done again with that one in `except`.
+pub(crate) fn unbox(
+    program: &mut Program,
+    roots: &[DefId],
+    except: &HashSet<DefId>,
+    is_long: &dyn Fn(DefId) -> bool,
+) -> HashSet<DefId> {
     let is_net = |body: &Body| matches!(body, Body::Net(_));
     if program.defs.iter().any(|def| is_net(&def.body)) {
-        return;
+        return HashSet::new();
     }
-    let givers = known::givers(program, is_long);
+    let givers = known::givers(program, except, is_long);
     let positions = positions::positions(program, roots, &givers);
     rewrite::rewrite(program, &positions, &givers);
     // Nothing follows at the end of a root that could be forked.
-    roots::make_at_roots(program, roots, &known::givers(program, &|_| false));
+    let ends = known::givers(program, except, &|_| false);
+    roots::make_at_roots(program, roots, &ends);
+    givers.into_keys().chain(ends.into_keys()).collect()
 }
