@@ -16,6 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) const LOAD: u32 = 4096;
 /// How many cells are given back at once, of those that one dropped cell kept.
 pub(super) const AT_ONCE: u64 = 4096;
+/// The same for a thread whose cells no other thread has: if others gave some back, it would have to count by atomic operations.
+const ALONE: u64 = 1 << 16;
 /// How many a thread gives back that has nothing to do, or that needs memory, before it looks for something else.
 const BETWEEN: u64 = 1024;
 /// How many dead cells a thread looks at when it needs memory, before it takes some that nobody has used.
@@ -68,8 +70,9 @@ impl Cells<'_> {
     /// # Safety
     /// The word names a cell that nobody owns any more, and no other thread has.
     pub unsafe fn give_back(&self, word: u32) -> u64 {
+        let most = if self.together { AT_ONCE } else { ALONE };
         // SAFETY: as of the caller.
-        unsafe { self.give_some_back(word, AT_ONCE, &mut Loads::default()) }
+        unsafe { self.give_some_back(word, most, &mut Loads::default()) }
     }
 
     /// Gives a cell back that nobody owns any more, with all that only it keeps; of that, no more than so many cells if other threads can give back the rest.

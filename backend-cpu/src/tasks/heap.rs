@@ -182,7 +182,7 @@ pub(super) struct Cells<'a> {
     deferred: *mut Notes,
     pub(super) counts: *mut Counts,
     /// Whether other threads may have the same cells.
-    together: bool,
+    pub(super) together: bool,
     /// The same, for the thread's code.
     pub(super) is_together: *mut u32,
 }

@@ -131,6 +131,8 @@ unsafe fn cells<'a>(context: *mut Context) -> Cells<'a> {
 unsafe extern "C" fn take(context: *mut Context, units: u32) -> u32 {
     // SAFETY: the context is the calling thread's.
     unsafe {
+        // Code without forks never joins, and drops large structures all the same.
+        work_stealing::alone_again(context);
         match cells(context).take(units) {
             Some(word) => word,
             None => fail(context, Fault::Memory { limit: shared(context).heap.limit(), at: Span::NONE }),

@@ -253,14 +253,27 @@ pub(super) unsafe fn join(context: *mut Context, record: *mut Record) -> bool {
             ((*context).top, (*context).bottom) = (place, place);
         }
         (*context).away -= 1;
-        if (*context).away == 0 && !(*context).is_guest {
-            settle_all(context);
-            // Whoever gives dead cells back changes counts, too.
-            if cells(context).are_clear() {
-                (*context).together = 0;
-            }
-        }
+        alone_again(context);
         is_ours
+    }
+}
+
+/// If no other thread has cells that this one has any more, their counts need no atomic operations from here on.
+///
+/// # Safety
+/// The context is the calling thread's.
+#[allow(unsafe_code)]
+pub(super) unsafe fn alone_again(context: *mut Context) {
+    // SAFETY: the context is the calling thread's.
+    unsafe {
+        if (*context).together == 0 || (*context).away != 0 || (*context).is_guest {
+            return;
+        }
+        settle_all(context);
+        // Whoever gives dead cells back changes counts, too.
+        if cells(context).are_clear() {
+            (*context).together = 0;
+        }
     }
 }
 
