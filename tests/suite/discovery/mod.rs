@@ -1,5 +1,6 @@
 //! Discovery: which calls run at the same time, by name, and which do not.
 
+mod blocks;
 mod cases;
 mod choices;
 

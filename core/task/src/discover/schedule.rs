@@ -19,6 +19,11 @@ type Waits = Vec<Bits>;
 impl Part<'_> {
     /// The items of a block in an order in which those that can run at the same time stand side by side.
     pub(super) fn scheduled(&mut self, items: Vec<Item>) -> Vec<Item> {
+        self.scheduled_within(items, &HashSet::new())
+    }
+
+    /// The same for items of a block, of which others that come later use these variables.
+    fn scheduled_within(&mut self, items: Vec<Item>, later: &HashSet<LocalId>) -> Vec<Item> {
         let (mut order, mut left) = (vec![], items);
         loop {
             let lasting = lasting(&left);
@@ -27,12 +32,19 @@ impl Part<'_> {
                 return order;
             }
             let waits = waits(&left);
-            left = self.put(&mut order, left, &clusters(&lasting, &waits), &waits);
+            left = self.put(&mut order, left, &clusters(&lasting, &waits), &waits, later);
         }
     }
 
     /// Puts parts that do not wait for each other into the order, behind what they need, and gives what is left.
-    fn put(&mut self, order: &mut Vec<Item>, items: Vec<Item>, parts: &[Bits], waits: &Waits) -> Vec<Item> {
+    fn put(
+        &mut self,
+        order: &mut Vec<Item>,
+        items: Vec<Item>,
+        parts: &[Bits],
+        waits: &Waits,
+        later: &HashSet<LocalId>,
+    ) -> Vec<Item> {
         let of_part = |part: &Bits| -> Bits {
             // What stands between two items of a part belongs to it.
             let needed = needed(part, waits);
@@ -52,16 +64,17 @@ impl Part<'_> {
         let is_alone = parts.len() == 1;
         for part in parts {
             let inside: Vec<Item> = part.iter().filter_map(|i| items[i as usize].take()).collect();
-            let others = items.iter().flatten();
+            let others = items.iter().flatten().flat_map(|item| &item.mentions);
+            let used: HashSet<LocalId> = others.chain(later).copied().collect();
             let mut one = match <[Item; 1]>::try_from(inside) {
                 Ok([one]) => one,
                 // It can be no call, and what it binds has the same names inside and outside.
                 Err(several) if !is_alone && is_closed(&several) => {
-                    order.extend(self.scheduled(several));
+                    order.extend(self.scheduled_within(several, &used));
                     continue;
                 }
                 Err(several) => {
-                    let wanted = wanted(&several, others);
+                    let wanted = wanted(&several, &used);
                     self.joined(several, &wanted)
                 }
             };
@@ -95,11 +108,10 @@ impl Part<'_> {
     }
 }
 
-/// The variables that some items bind and others use.
-fn wanted<'i>(items: &[Item], others: impl Iterator<Item = &'i Item>) -> Vec<LocalId> {
+/// Which of the variables that are used some items bind.
+fn wanted(items: &[Item], used: &HashSet<LocalId>) -> Vec<LocalId> {
     let bound: BTreeSet<LocalId> = items.iter().flat_map(Item::binds).collect();
-    let used: BTreeSet<LocalId> = others.flat_map(|item| item.mentions.iter().copied()).collect();
-    bound.intersection(&used).copied().collect()
+    bound.into_iter().filter(|local| used.contains(local)).collect()
 }
 
 /// Whether items use nothing but what they bind: [`outline`](Part::outline) makes no definition of such.
