@@ -2,6 +2,8 @@
 
 use super::body::{Body, Made};
 use super::builtins;
+use super::dtypes::{self, shape_value};
+use super::embedded;
 use super::names::is_triton;
 use super::source::FileId;
 use super::target;
@@ -10,6 +12,9 @@ use crate::python::ast::Ident;
 use girih_base::diag::Code;
 use girih_base::idx::Idx;
 use girih_base::span::Span;
+
+/// Parts of Triton whose names stand for themselves.
+const ENUMERATIONS: &[&str] = &["PropagateNan", "dtype.SIGNEDNESS", "dtype.KIND"];
 
 /// Parts of Triton that hold nothing but other names.
 const PARTS: &[&str] = &[
@@ -35,6 +40,8 @@ const PARTS: &[&str] = &[
     "driver",
     "active",
     "PropagateNan",
+    "SIGNEDNESS",
+    "KIND",
     "dtype",
     "tensor",
     "autotuner",
@@ -44,7 +51,25 @@ const PARTS: &[&str] = &[
     "tensor_descriptor_base",
 ];
 
+/// Names that `libdevice` and `math` give other operations than the rest of Triton does.
+const QUALIFIED: &[(&str, &str, &str)] =
+    &[("libdevice", "round", "libdevice.round"), ("math", "max", "maximum"), ("math", "min", "minimum")];
+
 impl Body<'_, '_> {
+    /// An operation by its name in a part of Triton, or a constant or a function of `triton.language.core` and `standard` that is no operation.
+    fn operation(&mut self, path: &str, name: &str) -> Made<Option<Value>> {
+        let part = path.rsplit('.').next().unwrap_or_default();
+        let row = QUALIFIED.iter().find(|(of, short, _)| *of == part && *short == name).map(|(_, _, row)| *row);
+        if let Some(row) = row.and_then(builtins::find) {
+            return Ok(Some(Value::Builtin(row, None)));
+        }
+        if builtins::find(name).is_some() {
+            return Ok(None);
+        }
+        let file = self.module.files.embedded("standard")?;
+        self.global(file, name, Span::NONE)
+    }
+
     pub(super) fn attribute(&mut self, value: Value, name: &Ident, span: Span) -> Made<Value> {
         match &value {
             Value::Library(path) => return self.member(&path.clone(), name),
@@ -58,15 +83,7 @@ impl Body<'_, '_> {
                 };
             }
             Value::Dtype(ty) => {
-                let found = match &*name.name {
-                    "element_ty" | "scalar" => Some(Value::Dtype(Dtype { pointer: false, shape: None, ..*ty })),
-                    "primitive_bitwidth" | "int_bitwidth" => Some(Value::Int(i128::from(ty.scalar.bits()))),
-                    "itemsize" => Some(Value::Int(i128::from(ty.scalar.bytes()))),
-                    "name" => Some(Value::text(&ty.to_string())),
-                    "shape" => Some(shape_value(ty.shape)),
-                    _ => None,
-                };
-                if let Some(found) = found {
+                if let Some(found) = dtypes::attribute(*ty, &name.name) {
                     return Ok(found);
                 }
             }
@@ -95,9 +112,7 @@ impl Body<'_, '_> {
                 _ => {}
             },
             Value::Function(function) if name.name == "__name__" => return Ok(Value::text(&function.def.name.name)),
-            Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) if name.name == "value" => {
-                return Ok(value);
-            }
+            constant if name.name == "value" && constant.is_constant() => return Ok(value),
             _others => {}
         }
         match builtins::find(&name.name) {
@@ -118,29 +133,18 @@ impl Body<'_, '_> {
                 None => self.fail(Code::KernelName, name.span, format!("the imported file has no `{}`", name.name), ""),
             };
         }
-        if path == "math" {
-            let constant = match &*name.name {
-                "pi" => Some(std::f64::consts::PI),
-                "e" => Some(std::f64::consts::E),
-                "tau" => Some(std::f64::consts::TAU),
-                "inf" => Some(f64::INFINITY),
-                "nan" => Some(f64::NAN),
-                _ => None,
-            };
-            if let Some(x) = constant {
-                return Ok(Value::Float(x));
-            }
-            if let Some(row) = builtins::find(&name.name) {
-                return Ok(Value::Builtin(row, None));
-            }
-        }
         if let Some(value) = target::constant(path, &name.name) {
             return Ok(value);
         }
-        if !is_triton(path) || path == "triton.runtime.driver.active" {
-            return Ok(Value::Library(format!("{path}.{}", name.name)));
+        let whole = format!("{path}.{}", name.name);
+        if let Some(file) = embedded::of_module(&whole) {
+            let file = self.module.files.embedded(file)?;
+            return Ok(Value::Library(format!("#{}", file.index())));
         }
-        if path.ends_with("PropagateNan") {
+        if !is_triton(path) || path.starts_with("triton.runtime.driver.active") || path.ends_with(".target_info") {
+            return Ok(Value::Library(whole));
+        }
+        if ENUMERATIONS.iter().any(|enumeration| path.ends_with(enumeration)) {
             return Ok(Value::text(&name.name));
         }
         if let Some(scalar) = scalar_of_name(&name.name) {
@@ -151,7 +155,10 @@ impl Body<'_, '_> {
             return self.fail(Code::KernelRefused, name.span, message, "`tl.float8e4nv` and `tl.float8e5` are");
         }
         if PARTS.contains(&&*name.name) {
-            return Ok(Value::Library(format!("{path}.{}", name.name)));
+            return Ok(Value::Library(whole));
+        }
+        if let Some(found) = self.operation(path, &name.name)? {
+            return Ok(found);
         }
         let fast = name.name.starts_with("fast_").then(|| name.name.trim_end_matches('f'));
         let alias = match fast.and_then(|n| n.strip_prefix("fast_")) {
@@ -166,8 +173,4 @@ impl Body<'_, '_> {
             }
         }
     }
-}
-
-fn shape_value(shape: Option<girih_ir::Shape>) -> Value {
-    Value::Tuple(shape.map_or(vec![], |s| s.lengths().map(|n| Value::Int(i128::from(n))).collect()))
 }

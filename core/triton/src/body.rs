@@ -1,6 +1,7 @@
 //! The function that is being written: its builder, its variables, and the small things that all stages need.
 
 use super::source::{FileId, Files};
+use super::target::Card;
 use super::value::{Dtype, Function, Tensor, Value, scalar_name};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -30,6 +31,8 @@ pub(super) struct Module<'a> {
     pub constants: HashMap<(FileId, String, usize), Value>,
     /// How many calls deep it is.
     pub depth: usize,
+    /// By how many groups of 32 lanes a program is run.
+    pub warps: u32,
     /// Steps that code which is run when a kernel is compiled may still make.
     pub fuel: u64,
     /// What was said on the way and is no error.
@@ -38,6 +41,8 @@ pub(super) struct Module<'a> {
     pub debug: bool,
     /// The compute capability of the card that a file's own code is told of.
     pub capability: (u32, u32),
+    /// What else it is told of that card.
+    pub card: Card,
 }
 
 /// What a function returns.

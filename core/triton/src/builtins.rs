@@ -5,7 +5,8 @@
 
 use super::body::{Body, Made};
 use super::value::{Placed, Tensor, Value};
-use super::{combine, compile_time, library, memory, random, shape};
+use super::written::{self, Written};
+use super::{combine, compile_time, dtypes, extremes, library, memory, random, shape};
 use crate::python_builtins;
 use girih_base::diag::{Code, did_you_mean};
 use girih_base::span::Span;
@@ -18,6 +19,8 @@ pub(super) enum BuiltinWriter {
     Call(fn(&mut Body<'_, '_>, &Arguments) -> Made<Value>),
     /// A function of floats, by element.
     Float(Op),
+    /// A function in Triton's own Python.
+    Written(Written),
     /// It is not available, and why.
     Refused(&'static str),
 }
@@ -69,6 +72,10 @@ impl Arguments {
             },
             given => given.clone(),
         }
+    }
+    /// All of them, in the order of the parameters.
+    pub(super) fn all(&self) -> &[Placed] {
+        &self.values
     }
     /// What a starred parameter took, one by one.
     pub(super) fn starred(&self) -> &[Value] {
@@ -173,12 +180,20 @@ pub(super) static TABLE: &[Builtin] = &[
     call("associative_scan", "input, axis, combine_fn, reverse=False", combine::associative_scan),
     call("histogram", "input, num_bins, mask=None", combine::histogram),
     call("where", "condition, x, y", library::choose),
-    call("maximum", "x, y, propagate_nan=None", library::maximum),
-    call("minimum", "x, y, propagate_nan=None", library::minimum),
-    call("clamp", "x, min, max, propagate_nan=None", library::clamp),
+    call("maximum", "x, y, propagate_nan=None", extremes::maximum),
+    call("minimum", "x, y, propagate_nan=None", extremes::minimum),
+    call("clamp", "x, min, max, propagate_nan=None", extremes::clamp),
     call("abs", "x", library::abs),
     call("fma", "x, y, z", library::fma),
     call("umulhi", "x, y", library::umulhi),
+    call("mulhi", "x, y", library::mulhi),
+    call("add", "x, y, sanitize_overflow=True", library::add),
+    call("sub", "x, y, sanitize_overflow=True", library::subtract),
+    call("mul", "x, y, sanitize_overflow=True", library::multiply),
+    call("logical_not", "x", library::logical_not),
+    call("clz", "x", library::clz),
+    call("popc", "x", library::popc),
+    call("brev", "x", library::brev),
     call("fdiv", "x, y, ieee_rounding=False", library::divide),
     call("div_rn", "x, y", library::divide_exactly),
     call("sigmoid", "x", library::sigmoid),
@@ -211,7 +226,6 @@ pub(super) static TABLE: &[Builtin] = &[
     float("nearbyint", Op::Round),
     call("pow", "x, y", library::pow),
     call("atan2", "y, x", library::atan2),
-    call("fmod", "x, y", library::fmod),
     call("log10", "x", library::log10),
     call("log1p", "x", library::log1p),
     call("expm1", "x", library::expm1),
@@ -227,12 +241,20 @@ pub(super) static TABLE: &[Builtin] = &[
     call("rand4x", "seed, offsets, n_rounds=10", random::rand4x),
     call("randn4x", "seed, offset, n_rounds=10", random::randn4x),
     call("randint4x", "seed, offset, n_rounds=10", random::randint4x),
+    call("uint_to_uniform_float", "x", random::uint_to_uniform_float),
+    call("pair_uniform_to_normal", "u1, u2", random::pair_uniform_to_normal),
+    call("philox_impl", "c0, c1, c2, c3, k0, k1, n_rounds=10", random::philox_impl),
     call("philox", "seed, c0, c1, c2, c3, n_rounds=10", random::philox),
     call("multiple_of", "input, values", memory::multiple_of),
     call("max_contiguous", "input, values", memory::max_contiguous),
     call("max_constancy", "input, values", memory::max_constancy),
     call("assume", "cond", library::assume),
     call("debug_barrier", "", library::nothing),
+    call("gdc_wait", "", library::nothing),
+    call("gdc_launch_dependents", "", library::nothing),
+    call("num_warps", "", library::num_warps),
+    call("num_threads", "", library::num_threads),
+    call("condition", "arg1, disable_licm=False", compile_time::identity),
     call("static_assert", "cond, msg=''", compile_time::static_assert),
     call("static_print", "*values, sep=' ', end='', file=None, flush=False", compile_time::static_print),
     call("device_print", "prefix, *args, hex=False", library::device_print),
@@ -259,19 +281,39 @@ pub(super) static TABLE: &[Builtin] = &[
     call("isinstance", "value, kind", python_builtins::isinstance),
     call("hasattr", "value, name", python_builtins::hasattr),
     call("append", "list, value", python_builtins::append_nowhere),
-    call("is_floating", "value", compile_time::is_floating),
-    call("is_fp8", "value", compile_time::is_fp8),
-    call("is_fp16", "value", compile_time::is_fp16),
-    call("is_bf16", "value", compile_time::is_bf16),
-    call("is_fp32", "value", compile_time::is_fp32),
-    call("is_fp64", "value", compile_time::is_fp64),
-    call("is_int", "value", compile_time::is_int),
-    call("is_int_signed", "value", compile_time::is_int_signed),
-    call("is_int_unsigned", "value", compile_time::is_int_unsigned),
-    call("is_bool", "value", compile_time::is_bool),
-    call("is_ptr", "value", compile_time::is_ptr),
-    call("is_block", "value", compile_time::is_block),
-    call("pointer_type", "element_ty, address_space=1", compile_time::pointer_type),
+    call("is_floating", "value", dtypes::is_floating),
+    call("is_standard_floating", "value", dtypes::is_standard_floating),
+    call("is_fp8", "value", dtypes::is_fp8),
+    call("is_fp8e4nv", "value", dtypes::is_fp8e4nv),
+    call("is_fp8e5", "value", dtypes::is_fp8e5),
+    call("is_fp16", "value", dtypes::is_fp16),
+    call("is_bf16", "value", dtypes::is_bf16),
+    call("is_fp32", "value", dtypes::is_fp32),
+    call("is_fp64", "value", dtypes::is_fp64),
+    call("is_int", "value", dtypes::is_int),
+    call("is_int_signed", "value", dtypes::is_int_signed),
+    call("is_int_unsigned", "value", dtypes::is_int_unsigned),
+    call("is_int8", "value", dtypes::is_int8),
+    call("is_int16", "value", dtypes::is_int16),
+    call("is_int32", "value", dtypes::is_int32),
+    call("is_int64", "value", dtypes::is_int64),
+    call("is_uint8", "value", dtypes::is_uint8),
+    call("is_uint16", "value", dtypes::is_uint16),
+    call("is_uint32", "value", dtypes::is_uint32),
+    call("is_uint64", "value", dtypes::is_uint64),
+    call("is_bool", "value", dtypes::is_bool),
+    call("is_ptr", "value", dtypes::is_ptr),
+    call("is_block", "value", dtypes::is_block),
+    call("is_fp8e4b8", "value", dtypes::is_other_fp8),
+    call("is_fp8e4b15", "value", dtypes::is_other_fp8),
+    call("is_fp8e5b16", "value", dtypes::is_other_fp8),
+    call("is_const", "value", dtypes::is_other_fp8),
+    call("is_int1", "value", dtypes::is_bool),
+    call("kind", "value", dtypes::kind),
+    call("get_int_min_value", "value", dtypes::int_min),
+    call("get_int_max_value", "value", dtypes::int_max),
+    call("get_int_dtype", "bitwidth, signed", dtypes::get_int_dtype),
+    call("pointer_type", "element_ty, address_space=1, const=False", dtypes::pointer_type),
     call(
         "Config",
         "kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None",
@@ -283,6 +325,8 @@ pub(super) static TABLE: &[Builtin] = &[
     call("sorted", "values, key=None, reverse=False", python_builtins::sorted),
     call("reversed", "values", python_builtins::reversed),
     call("sum_of", "values, start=0", python_builtins::sum_of),
+    call("max_of", "*values, propagate_nan=None", extremes::max_of),
+    call("min_of", "*values, propagate_nan=None", extremes::min_of),
     call("any_of", "values", python_builtins::any_of),
     call("all_of", "values", python_builtins::all_of),
     call("set", "values=()", python_builtins::set),
@@ -298,23 +342,28 @@ pub(super) static TABLE: &[Builtin] = &[
     call("upper", "text", python_builtins::upper),
     refused("inline_asm_elementwise", CARD),
     refused("dot_scaled", LATER),
-    refused("sort", LATER),
-    refused("topk", LATER),
     refused("map_elementwise", LATER),
+    refused("smid", CARD),
+    refused("globaltimer", CARD),
     refused("atomic_poll", CARD),
 ];
+
+/// All rows, of this table and of what is written in Python.
+pub(super) fn rows() -> impl Iterator<Item = &'static Builtin> {
+    TABLE.iter().chain(written::rows())
+}
 
 /// The operation of a name.
 pub(super) fn find(name: &str) -> Option<&'static Builtin> {
     use std::collections::HashMap;
     use std::sync::OnceLock;
     static ROWS: OnceLock<HashMap<&str, &'static Builtin>> = OnceLock::new();
-    ROWS.get_or_init(|| TABLE.iter().map(|row| (row.name, row)).collect()).get(name).copied()
+    ROWS.get_or_init(|| rows().map(|row| (row.name, row)).collect()).get(name).copied()
 }
 
 /// Names like one that there is not.
 pub(super) fn like(name: &str) -> String {
-    match did_you_mean(name, TABLE.iter().map(|row| row.name)) {
+    match did_you_mean(name, rows().map(|row| row.name)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => String::new(),
     }
@@ -353,6 +402,7 @@ impl Body<'_, '_> {
                 let x = arguments.tensor(self, 0)?;
                 library::float(self, op, x, arguments.span(0)).map(Value::Tensor)
             }
+            BuiltinWriter::Written(written) => self.written(row.name, written, &arguments),
             BuiltinWriter::Refused(_) => Ok(Value::None),
         }
     }
@@ -414,8 +464,9 @@ mod tests {
 
     #[test]
     fn names_stand_once_and_parameters_can_be_read() {
-        for (i, row) in TABLE.iter().enumerate() {
-            assert!(TABLE[i + 1..].iter().all(|other| other.name != row.name), "{} stands twice", row.name);
+        let all: Vec<&Builtin> = rows().collect();
+        for (i, row) in all.iter().enumerate() {
+            assert!(all[i + 1..].iter().all(|other| other.name != row.name), "{} stands twice", row.name);
             let mut optional = false;
             for parameter in row.parameters.split(", ").filter(|p| !p.is_empty()) {
                 let starred = parameter.starts_with('*');

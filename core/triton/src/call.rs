@@ -5,7 +5,7 @@ use super::pointer::{BlockPointer, Pointer};
 use super::statement::Flow;
 use super::value::{Function, Lambda, Placed, Tensor, Value};
 use crate::python::ast::{Argument, Expr, ExprKind, Parameters};
-use girih_base::diag::Code;
+use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::{FunctionId, ParamAttrs, Scalar, Type, ValueId};
 use std::fmt::Write;
@@ -73,9 +73,12 @@ impl Body<'_, '_> {
                 self.builtin(row, positional, named, span)
             }
             Value::Function(function) if self.host || !function.jit => {
-                self.call_host(function, positional, named, span)
+                self.call_host(function, positional, named, span).map_err(|error| placed_at(error, span))
             }
-            Value::Function(function) => self.call_jit(function, positional, named, span),
+            Value::Function(function) => {
+                // What is wrong in the library's own Python is said at the call.
+                self.call_jit(function, positional, named, span).map_err(|error| placed_at(error, span))
+            }
             Value::Lambda(lambda) => self.call_lambda(lambda, positional, named, span),
             Value::Dtype(ty) if !ty.pointer => match positional.first() {
                 Some(placed) => {
@@ -86,9 +89,15 @@ impl Body<'_, '_> {
             },
             Value::Library(path) if !path.ends_with(".jit") => {
                 let given: Vec<Value> = positional.into_iter().map(|placed| placed.value).collect();
-                match self.told(path, &given) {
-                    Some(value) => Ok(value),
-                    None => {
+                let operation = path.strip_prefix("math.").and_then(super::builtins::find);
+                match (self.told(path, &given), operation) {
+                    (Some(value), _) => Ok(value),
+                    // Python's `math` on values of the device.
+                    (None, Some(row)) if !given.iter().all(Value::is_constant) => {
+                        let given = given.into_iter().map(|value| Placed { value, span }).collect();
+                        self.builtin(row, given, named, span)
+                    }
+                    (None, _) => {
                         let message = format!("`{path}` cannot be called here");
                         let hint = "a kernel calls operations of `triton.language` and functions with `@triton.jit`";
                         self.fail(Code::KernelName, span, message, hint)
@@ -306,6 +315,18 @@ impl Body<'_, '_> {
         }
         let index = p.index.map(|v| to.param(format!("{name}.index"), self.b.ty(v), ParamAttrs::default()));
         Pointer { buffer: first.unwrap_or(own), index, ..*p }
+    }
+}
+
+/// An error that has a place, or else this one.
+fn placed_at(error: Diagnostic, span: Span) -> Diagnostic {
+    if !error.span().is_none() {
+        return error;
+    }
+    let placed = Diagnostic::new(error.code, span, error.message);
+    match error.hint {
+        Some(hint) => placed.hint(hint),
+        None => placed,
     }
 }
 

@@ -193,6 +193,12 @@ impl Body<'_, '_> {
         })
     }
 
+    /// Beside their positions, numbers keep their type, but for `bf16`.
+    fn kept_operand(&mut self, a: &Arguments) -> Made<Tensor> {
+        let x = a.tensor(self, 0)?;
+        Ok(if x.element() == Scalar::Bf16 { self.cast(x, Scalar::F32) } else { x })
+    }
+
     /// The position of each element along an axis; of all elements, without one.
     fn positions(&mut self, x: Tensor, axis: &Value, span: Span) -> Made<Tensor> {
         let Some(shape) = x.shape() else {
@@ -227,12 +233,13 @@ pub(super) fn sum(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 }
 
 fn extreme(body: &mut Body<'_, '_>, a: &Arguments, op: Op, better: Op) -> Made<Value> {
-    let x = body.wide_operand(a)?;
     let (indices, left) = (a.flag(body, 2, "`return_indices`")?, a.flag(body, 3, "the rule for ties")?);
     let keep = a.flag(body, 4, "`keep_dims`")?;
     if !indices {
+        let x = body.wide_operand(a)?;
         return body.reduced(&[x], a.value(1), keep, &Combine::Op(op), a.call).map(one);
     }
+    let x = body.kept_operand(a)?;
     let positions = body.positions(x, a.value(1), a.call)?;
     let found = body.reduced(&[x, positions], a.value(1), keep, &Combine::Best(better, left), a.call)?;
     Ok(Value::Tuple(found.into_iter().map(Value::Tensor).collect()))
@@ -248,7 +255,7 @@ pub(super) fn min(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 }
 
 fn position_of(body: &mut Body<'_, '_>, a: &Arguments, better: Op) -> Made<Value> {
-    let x = body.wide_operand(a)?;
+    let x = body.kept_operand(a)?;
     let (left, keep) = (a.flag(body, 2, "the rule for ties")?, a.flag(body, 3, "`keep_dims`")?);
     let positions = body.positions(x, a.value(1), a.call)?;
     body.reduced(&[x, positions], a.value(1), keep, &Combine::Best(better, left), a.call).map(one)

@@ -2,11 +2,10 @@
 
 use super::body::{Body, Made};
 use super::builtins::Arguments;
-use super::value::{Dtype, Function, Placed, Record, Value};
+use super::value::{Function, Placed, Record, Value};
 use crate::python::ast::{Expr, ExprKind, Other, Stmt, StmtKind};
 use girih_base::diag::Code;
 use girih_base::span::Span;
-use girih_ir::Scalar;
 use std::sync::Arc;
 
 /// How a list of statements ends.
@@ -215,45 +214,6 @@ pub(super) fn static_print(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value
 /// `tl.constexpr(x)`.
 pub(super) fn identity(_body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     Ok(a.value(0).clone())
-}
-
-// Questions about types. The argument is a type, or something that has one.
-
-fn asked(body: &Body<'_, '_>, a: &Arguments) -> Made<Dtype> {
-    match a.value(0).dtype() {
-        Some(ty) => Ok(ty),
-        None => body.dtype_of(a.value(0), a.span(0)),
-    }
-}
-
-macro_rules! questions {
-    ($($name:ident: |$ty:ident| $answer:expr;)*) => {
-        $(pub(super) fn $name(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-            let $ty = asked(body, a)?;
-            Ok(Value::Bool($answer))
-        })*
-    };
-}
-
-questions! {
-    is_floating: |ty| !ty.pointer && ty.scalar.is_float();
-    is_fp8: |ty| !ty.pointer && ty.scalar.is_float() && ty.scalar.bits() == 8;
-    is_fp16: |ty| !ty.pointer && ty.scalar == Scalar::F16;
-    is_bf16: |ty| !ty.pointer && ty.scalar == Scalar::Bf16;
-    is_fp32: |ty| !ty.pointer && ty.scalar == Scalar::F32;
-    is_fp64: |ty| !ty.pointer && ty.scalar == Scalar::F64;
-    is_int: |ty| !ty.pointer && !ty.scalar.is_float();
-    is_int_signed: |ty| !ty.pointer && ty.scalar.is_signed();
-    is_int_unsigned: |ty| !ty.pointer && ty.scalar.is_integer() && !ty.scalar.is_signed();
-    is_bool: |ty| !ty.pointer && ty.scalar == Scalar::Bool;
-    is_ptr: |ty| ty.pointer && ty.shape.is_none();
-    is_block: |ty| ty.shape.is_some();
-}
-
-/// `tl.pointer_type(element)`.
-pub(super) fn pointer_type(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let ty = body.dtype_of(a.value(0), a.span(0))?;
-    Ok(Value::Dtype(Dtype { pointer: true, ..ty }))
 }
 
 /// `triton.Config(kwargs, num_warps, num_stages, ..)`.

@@ -64,17 +64,21 @@ impl Body<'_, '_> {
             }
             ExprKind::Boolean(op, items) => self.boolean(*op, items, e.span),
             ExprKind::Compare(first, rest) => {
-                let [(op, second)] = &rest[..] else {
-                    let hint = "write two comparisons with `&` between them";
-                    return self.fail(
-                        Code::KernelSyntax,
-                        e.span,
-                        "a chain of comparisons has no meaning in a kernel",
-                        hint,
-                    );
-                };
-                let (a, b) = (self.expr(first)?, self.expr(second)?);
-                self.compare(*op, &a, &b, e.span)
+                let mut before = self.expr(first)?;
+                let mut result: Option<Value> = None;
+                for (op, next) in rest {
+                    let after = self.expr(next)?;
+                    let holds = self.compare(*op, &before, &after, e.span)?;
+                    result = Some(match result {
+                        None => holds,
+                        Some(known) if known.is_constant() && holds.is_constant() => {
+                            Value::Bool(known.truth() == Some(true) && holds.truth() == Some(true))
+                        }
+                        Some(known) => self.logical(BooleanOp::And, &known, &holds, e.span)?,
+                    });
+                    before = after;
+                }
+                Ok(result.unwrap_or(Value::None))
             }
             ExprKind::Conditional(condition, then, otherwise) => {
                 let value = self.expr(condition)?;

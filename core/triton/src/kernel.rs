@@ -7,7 +7,7 @@ use super::head::Head;
 use super::pointer::Pointer;
 use super::source::{Binding, FileId, Files, Loader};
 use super::statement::{Flow, is_constexpr};
-use super::target::CAPABILITY;
+use super::target::{self, CAPABILITY, Card};
 use super::value::{Function, Tensor, Value};
 use crate::python::ast::{Expr, ExprKind, FunctionDef};
 use girih_base::diag::{Code, Diagnostic, did_you_mean};
@@ -104,6 +104,8 @@ pub struct Request {
     /// The compute capability of the CUDA card that ordinary Python of the file is told of, (9, 0) for 9.0; 8.0 if absent. It changes nothing but
     /// what that code makes of it.
     pub capability: Option<(u32, u32)>,
+    /// What else that code is told of the card; what cards of the capability usually have if absent.
+    pub card: Option<Card>,
 }
 
 /// A compiled kernel.
@@ -193,10 +195,12 @@ pub fn compile(
         instances: HashMap::new(),
         constants: HashMap::new(),
         depth: 0,
+        warps: WARPS,
         fuel: FUEL,
         notes: vec![],
         debug: request.debug,
         capability: request.capability.unwrap_or(CAPABILITY),
+        card: target::card(request.card, request.capability.unwrap_or(CAPABILITY)),
     };
     let chosen = decorators::read(&mut module, file, &def, request).map_err(one)?;
     let parameters = write(&mut module, file, &def, request, &chosen).map_err(one)?;
@@ -303,6 +307,7 @@ fn write(
         return Err(Diagnostic::new(Code::BadArguments, def.name.span, message)
             .hint("their number is a power of two, at most 32"));
     }
+    module.warps = warps;
     let mut function = girih_ir::Function::new(def.name.name.as_str(), def.name.span);
     function.launch = Some(Launch { workgroup: [32 * warps, 1, 1], ..Launch::default() });
     let mut body = Body::new(module, file, function);

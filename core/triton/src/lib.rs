@@ -11,7 +11,9 @@
 //! | statements, loops and branches | [`statement`], [`flow`] |
 //! | expressions, operators | [`expression`], [`operator`] |
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
-//! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`random`] |
+//! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`extremes`], [`random`] |
+//! | operations in Triton's own Python, and the files that they stand in | [`written`], [`embedded`] |
+//! | types, their attributes | [`dtypes`] |
 //! | ordinary Python that runs when a kernel is compiled, and what it sees of the machine | [`compile_time`], [`mod@python`], [`target`] |
 //! | the kernel as a whole: parameters; configurations and heuristics; what launches know about it | [`kernel`], [`decorators`], [`head`] |
 //!
@@ -24,7 +26,10 @@ mod call;
 mod combine;
 mod compile_time;
 mod decorators;
+mod dtypes;
+mod embedded;
 mod expression;
+mod extremes;
 mod flow;
 mod head;
 mod kernel;
@@ -36,16 +41,19 @@ mod pointer;
 mod promote;
 pub mod python;
 mod python_builtins;
+mod python_math;
 mod random;
 mod shape;
 mod source;
 mod statement;
 mod target;
 mod value;
+mod written;
 
 pub use head::Head;
 pub use kernel::{Argument, Compiled, Constant, Kernel, Parameter, Request, compile, kernels};
 pub use source::{Alone, LoadedFile, Loader};
+pub use target::Card;
 
 /// Names this crate by its sources: two builds that may write different code have two names.
 pub const IDENTITY: &str = env!("GIRIH_SOURCES");

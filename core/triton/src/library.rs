@@ -3,7 +3,7 @@
 use super::body::{Body, Made};
 use super::builtins::Arguments;
 use super::value::{Tensor, Value};
-use crate::python::ast::{BinaryOp, CompareOp};
+use crate::python::ast::{BinaryOp, CompareOp, UnaryOp};
 use girih_base::diag::Code;
 use girih_base::span::Span;
 use girih_ir::attrs::Dim;
@@ -90,90 +90,6 @@ fn choose_pointer(
     Ok(Value::Pointer(super::pointer::Pointer { index: Some(chosen.value), shape: i.shape(), ..x }))
 }
 
-/// What becomes of a NaN among the operands of `maximum`, `minimum` and `clamp`: whether the result is NaN (`tl.PropagateNan.ALL`) or the
-/// other operand (`tl.PropagateNan.NONE`, the default).
-fn propagates_nan(body: &mut Body<'_, '_>, a: &Arguments, i: usize) -> Made<bool> {
-    match a.value(i) {
-        Value::None => Ok(false),
-        Value::Str(text) if &**text == "NONE" => Ok(false),
-        Value::Str(text) if &**text == "ALL" => Ok(true),
-        other => {
-            let message = format!("`propagate_nan` is {}, which is no rule for NaN", other.kind());
-            body.fail(Code::KernelArgument, a.span(i), message, "it is `tl.PropagateNan.NONE` or `tl.PropagateNan.ALL`")
-        }
-    }
-}
-
-/// The lesser or greater of two constants.
-fn constant_extreme(op: Op, x: f64, y: f64, nan: bool) -> bool {
-    match (x.is_nan(), y.is_nan()) {
-        (false, false) => {
-            if op == Op::Max {
-                x >= y
-            } else {
-                x <= y
-            }
-        }
-        (first, _) => first == nan,
-    }
-}
-
-impl Body<'_, '_> {
-    /// `chosen`, but `x` where that is NaN.
-    fn or_nan(&mut self, x: Tensor, chosen: Tensor) -> Tensor {
-        if !x.element().is_float() {
-            return chosen;
-        }
-        let is_nan = self.two(Op::Ne, x, x);
-        self.pick(is_nan, x, chosen)
-    }
-}
-
-fn extreme(body: &mut Body<'_, '_>, a: &Arguments, op: Op) -> Made<Value> {
-    let nan = propagates_nan(body, a, 2)?;
-    if let (Value::Int(x), Value::Int(y)) = (a.value(0), a.value(1)) {
-        // Floats do not tell all of them apart.
-        return Ok(Value::Int(if op == Op::Max { *x.max(y) } else { *x.min(y) }));
-    }
-    if let (Some(x), Some(y)) = (super::operator::float_of(a.value(0)), super::operator::float_of(a.value(1))) {
-        let first = constant_extreme(op, x, y, nan);
-        return Ok(a.value(usize::from(!first)).clone());
-    }
-    let (x, y) = body.meet(a.value(0), a.value(1), false, a.call)?;
-    let (x, y) =
-        if x.element() == Scalar::Bool { (body.cast(x, Scalar::I32), body.cast(y, Scalar::I32)) } else { (x, y) };
-    let mut chosen = body.two(op, x, y);
-    if nan {
-        chosen = body.or_nan(y, chosen);
-        chosen = body.or_nan(x, chosen);
-    }
-    Ok(Value::Tensor(chosen))
-}
-
-/// `tl.maximum(x, y)`.
-pub(super) fn maximum(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    extreme(body, a, Op::Max)
-}
-/// `tl.minimum(x, y)`.
-pub(super) fn minimum(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    extreme(body, a, Op::Min)
-}
-
-/// `tl.clamp(x, min, max)`: a NaN becomes `min`, or stays if it is to be propagated.
-pub(super) fn clamp(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let nan = propagates_nan(body, a, 3)?;
-    let (x, least) = body.meet(a.value(0), a.value(1), false, a.call)?;
-    let above = body.two(Op::Max, x, least);
-    let (above, most) = body.meet(&Value::Tensor(above), a.value(2), false, a.call)?;
-    let mut inside = body.two(Op::Min, above, most);
-    if nan {
-        let x = body.cast(x, inside.element());
-        let x = body.broadcast_tensor(x, inside.shape());
-        inside = body.or_nan(x, inside);
-    }
-    Ok(Value::Tensor(inside))
-}
-
 /// `tl.abs(x)`.
 pub(super) fn abs(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     match a.value(0) {
@@ -207,6 +123,66 @@ pub(super) fn umulhi(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let bits = x.element().as_bits();
     let (x, y) = (body.cast(x, bits), body.cast(y, bits));
     Ok(Value::Tensor(body.op(Op::MulHi, x.ty, &[x.value, y.value])))
+}
+
+/// `libdevice.mulhi(x, y)`: signed, if the operands are.
+pub(super) fn mulhi(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let (x, y) = body.meet(a.value(0), a.value(1), false, a.call)?;
+    if x.element().is_float() {
+        return body.fail(Code::KernelType, a.call, "`mulhi` is for integers", "");
+    }
+    Ok(Value::Tensor(body.two(Op::MulHi, x, y)))
+}
+
+/// `tl.add(x, y)`.
+pub(super) fn add(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    body.binary(BinaryOp::Add, a.value(0), a.value(1), a.call)
+}
+/// `tl.sub(x, y)`.
+pub(super) fn subtract(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    body.binary(BinaryOp::Sub, a.value(0), a.value(1), a.call)
+}
+/// `tl.mul(x, y)`.
+pub(super) fn multiply(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    body.binary(BinaryOp::Mul, a.value(0), a.value(1), a.call)
+}
+/// `x.logical_not()`.
+pub(super) fn logical_not(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    body.unary(UnaryOp::Not, a.value(0), a.call)
+}
+
+/// A function of an integer's bits.
+fn of_bits(body: &mut Body<'_, '_>, a: &Arguments, op: Op) -> Made<Tensor> {
+    let x = a.tensor(body, 0)?;
+    if x.element().is_float() {
+        let message = format!("`{}` is for integers, not for {}", op.name(), a.value(0).kind());
+        return body.fail(Code::KernelType, a.span(0), message, "");
+    }
+    let x = if x.element().bits() < 32 { body.cast(x, Scalar::I32) } else { x };
+    Ok(body.op(op, x.ty, &[x.value]))
+}
+/// `libdevice.clz(x)`.
+pub(super) fn clz(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let count = of_bits(body, a, Op::Clz)?;
+    Ok(Value::Tensor(body.cast(count, Scalar::I32)))
+}
+/// `libdevice.popc(x)`.
+pub(super) fn popc(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let count = of_bits(body, a, Op::Popc)?;
+    Ok(Value::Tensor(body.cast(count, Scalar::I32)))
+}
+/// `libdevice.brev(x)`.
+pub(super) fn brev(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    of_bits(body, a, Op::ReverseBits).map(Value::Tensor)
+}
+
+/// `tl.extra.cuda.num_warps()`.
+pub(super) fn num_warps(body: &mut Body<'_, '_>, _a: &Arguments) -> Made<Value> {
+    Ok(Value::Int(i128::from(body.module.warps)))
+}
+/// `tl.extra.cuda.num_threads()`.
+pub(super) fn num_threads(body: &mut Body<'_, '_>, _a: &Arguments) -> Made<Value> {
+    Ok(Value::Int(i128::from(32 * body.module.warps)))
 }
 
 /// `tl.fdiv(x, y)`.
@@ -252,15 +228,6 @@ pub(super) fn pow(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 pub(super) fn atan2(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     two_floats(body, Op::Atan2, a)
 }
-/// `libdevice.fmod(x, y)`.
-pub(super) fn fmod(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let (x, y) = body.meet(a.value(0), a.value(1), true, a.call)?;
-    if !x.element().is_float() {
-        return body.fail(Code::KernelType, a.call, "`fmod` is for floats", "use `%`");
-    }
-    Ok(Value::Tensor(body.float_remainder(x, y)))
-}
-
 /// Small programs of floats.
 impl Body<'_, '_> {
     fn f32_operand(&mut self, a: &Arguments) -> Made<Tensor> {
@@ -276,21 +243,21 @@ impl Body<'_, '_> {
         Ok(self.cast(x, Scalar::F32))
     }
     /// An `f32` in the shape of another value.
-    fn like(&mut self, x: Tensor, value: f64) -> Tensor {
+    pub(super) fn like(&mut self, x: Tensor, value: f64) -> Tensor {
         let value = self.float(Scalar::F32, value);
         Tensor { value: self.splat(value, x.shape()), ty: x.ty }
     }
-    fn two(&mut self, op: Op, a: Tensor, b: Tensor) -> Tensor {
+    pub(super) fn two(&mut self, op: Op, a: Tensor, b: Tensor) -> Tensor {
         self.op(op, a.ty, &[a.value, b.value])
     }
     /// A function of one float. What Triton leaves to the card keeps its bound for all arguments: a masked element is often an infinity.
-    fn one(&mut self, op: Op, a: Tensor) -> Tensor {
+    pub(super) fn one(&mut self, op: Op, a: Tensor) -> Tensor {
         let total = op.row().attrs.contains(&AttrKind::Total);
         let attrs: &[Attr] = if total { &[Attr::Total] } else { &[] };
         let id = self.b.op_with(op, Some(a.ty), &[a.value], attrs);
         Tensor { value: self.b.function.insts[id].results[0], ty: a.ty }
     }
-    fn pick(&mut self, condition: Tensor, a: Tensor, b: Tensor) -> Tensor {
+    pub(super) fn pick(&mut self, condition: Tensor, a: Tensor, b: Tensor) -> Tensor {
         self.op(Op::Select, a.ty, &[condition.value, a.value, b.value])
     }
     /// c0 + x * (c1 + x * (..)).
@@ -361,6 +328,9 @@ pub(super) fn log1p(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let ratio = body.two(Op::Div, x, kept);
     let exact = body.two(Op::Mul, log, ratio);
     let lost = body.two(Op::Eq, sum, one);
+    let infinity = body.like(x, f64::INFINITY);
+    let endless = body.two(Op::Eq, x, infinity);
+    let lost = body.op(Op::Or, lost.ty, &[lost.value, endless.value]);
     Ok(Value::Tensor(body.pick(lost, x, exact)))
 }
 
@@ -384,6 +354,18 @@ pub(super) fn expm1(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     Ok(Value::Tensor(expm1_of(body, x)))
 }
 
+/// e^a / 2 for a > 0, which overflows later than e^a does.
+fn half_exp(body: &mut Body<'_, '_>, a: Tensor) -> Tensor {
+    let half = body.like(a, 0.5);
+    let middle = body.two(Op::Mul, a, half);
+    let e = body.one(Op::Exp, middle);
+    let halved = body.two(Op::Mul, e, half);
+    body.two(Op::Mul, halved, e)
+}
+
+/// Beyond this, e^-x does not count beside e^x.
+const LARGE: f64 = 40.0;
+
 /// `libdevice.sinh(x)`: (e^x - 1) / 2 - (e^-x - 1) / 2.
 pub(super) fn sinh(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let x = body.f32_operand(a)?;
@@ -391,7 +373,15 @@ pub(super) fn sinh(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let (up, down) = (expm1_of(body, x), expm1_of(body, minus));
     let difference = body.two(Op::Sub, up, down);
     let half = body.like(x, 0.5);
-    Ok(Value::Tensor(body.two(Op::Mul, difference, half)))
+    let near = body.two(Op::Mul, difference, half);
+    let size = body.one(Op::Abs, x);
+    let far = half_exp(body, size);
+    let (zero, limit) = (body.like(x, 0.0), body.like(x, LARGE));
+    let negative = body.two(Op::Lt, x, zero);
+    let mirrored = body.one(Op::Neg, far);
+    let far = body.pick(negative, mirrored, far);
+    let is_far = body.two(Op::Gt, size, limit);
+    Ok(Value::Tensor(body.pick(is_far, far, near)))
 }
 
 /// `libdevice.cosh(x)`.
@@ -401,7 +391,11 @@ pub(super) fn cosh(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let (up, down) = (body.one(Op::Exp, x), body.one(Op::Exp, minus));
     let sum = body.two(Op::Add, up, down);
     let half = body.like(x, 0.5);
-    Ok(Value::Tensor(body.two(Op::Mul, sum, half)))
+    let near = body.two(Op::Mul, sum, half);
+    let size = body.one(Op::Abs, x);
+    let (far, limit) = (half_exp(body, size), body.like(x, LARGE));
+    let is_far = body.two(Op::Gt, size, limit);
+    Ok(Value::Tensor(body.pick(is_far, far, near)))
 }
 
 /// `libdevice.isnan(x)`.
@@ -411,9 +405,11 @@ pub(super) fn isnan(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 }
 
 fn infinite(body: &mut Body<'_, '_>, a: &Arguments, compare: Op) -> Made<Value> {
-    let x = body.f32_operand(a)?;
+    let x = a.tensor(body, 0)?;
+    let x = if x.element() == Scalar::F64 { x } else { body.cast(x, Scalar::F32) };
     let size = body.one(Op::Abs, x);
-    let infinity = body.like(x, f64::INFINITY);
+    let infinity = body.float(x.element(), f64::INFINITY);
+    let infinity = Tensor { value: body.splat(infinity, x.shape()), ty: x.ty };
     Ok(Value::Tensor(body.two(compare, size, infinity)))
 }
 /// `libdevice.isinf(x)`.

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 /// Names that Python itself knows, and the operations that they are.
 const PYTHON: &[(&str, &str)] = &[
-    ("min", "minimum"),
-    ("max", "maximum"),
+    ("min", "min_of"),
+    ("max", "max_of"),
     ("abs", "abs"),
     ("len", "len"),
     ("int", "int"),
@@ -160,7 +160,7 @@ impl Body<'_, '_> {
 
     fn imported_member(&mut self, file: FileId, up: usize, path: &str, name: &str, span: Span) -> Made<Value> {
         let ident = Ident { name: name.to_owned(), span };
-        if up == 0 && is_triton(path) {
+        if up == 0 && (is_triton(path) || is_host(path)) {
             return self.attribute(Value::Library(path.to_owned()), &ident, span);
         }
         if !path.is_empty()
@@ -180,4 +180,9 @@ impl Body<'_, '_> {
 /// Whether a module is a part of Triton.
 pub(super) fn is_triton(path: &str) -> bool {
     path == "triton" || path.starts_with("triton.")
+}
+
+/// Whether a module is one of Python's own or of PyTorch, of which [`target`](super::target) knows functions.
+fn is_host(path: &str) -> bool {
+    matches!(path, "math" | "os" | "packaging" | "packaging.version" | "torch" | "torch.cuda" | "torch.version")
 }

@@ -279,6 +279,7 @@ impl Body<'_, '_> {
             return Ok(Value::Bool(a.equals(b).unwrap_or(false) == (op == CompareOp::Eq)));
         }
         let ordering = match (a, b) {
+            (Value::Tuple(x), Value::Tuple(y)) => Some(crate::python_builtins::tuple_order(self, x, y, span)?),
             (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),
             (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
             (a, b) => match (float_of(a), float_of(b)) {

@@ -88,16 +88,21 @@ pub(super) fn sorted(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     Ok(Value::Tuple(items.into_iter().map(|(_, item)| item).collect()))
 }
 
+/// Which of two tuples is less: what differs first decides.
+pub(super) fn tuple_order(body: &mut Body<'_, '_>, x: &[Value], y: &[Value], span: Span) -> Made<Ordering> {
+    for (x, y) in x.iter().zip(y) {
+        let ordering = compared(body, x, y, span)?;
+        if ordering != Ordering::Equal {
+            return Ok(ordering);
+        }
+    }
+    Ok(x.len().cmp(&y.len()))
+}
+
 /// Which of two constants is less.
 fn compared(body: &mut Body<'_, '_>, x: &Value, y: &Value, span: Span) -> Made<Ordering> {
     if let (Value::Tuple(x), Value::Tuple(y)) = (x, y) {
-        for (x, y) in x.iter().zip(y) {
-            let ordering = compared(body, x, y, span)?;
-            if ordering != Ordering::Equal {
-                return Ok(ordering);
-            }
-        }
-        return Ok(x.len().cmp(&y.len()));
+        return tuple_order(body, x, y, span);
     }
     let mut is = |op| body.compare(op, x, y, span).map(|value| value.truth() == Some(true));
     Ok(match (is(CompareOp::Lt)?, is(CompareOp::Gt)?) {

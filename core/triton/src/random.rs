@@ -39,8 +39,13 @@ impl Body<'_, '_> {
     }
 
     fn rounds(&mut self, seed: &Value, counter: [Tensor; 4], rounds: i128, span: Span) -> Made<[Tensor; 4]> {
-        let shape = counter[0].shape();
         let key = self.halves(seed, span)?;
+        self.keyed_rounds(key, counter, rounds)
+    }
+
+    /// The rounds from a key on.
+    fn keyed_rounds(&mut self, key: [Tensor; 2], counter: [Tensor; 4], rounds: i128) -> Made<[Tensor; 4]> {
+        let shape = counter[0].shape();
         let [mut k0, mut k1] = key.map(|k| self.broadcast_tensor(k, shape));
         let [mut c0, mut c1, mut c2, mut c3] = counter.map(|c| self.broadcast_tensor(c, shape));
         let ty = Type::block(shape, Scalar::U32);
@@ -123,19 +128,47 @@ fn tuple(tensors: impl IntoIterator<Item = Tensor>) -> Value {
     Value::Tuple(tensors.into_iter().map(Value::Tensor).collect())
 }
 
+/// Words of a place on, in one shape.
+fn words<const N: usize>(body: &mut Body<'_, '_>, a: &Arguments, from: usize) -> Made<[Tensor; N]> {
+    let mut found = vec![];
+    let mut shape = None;
+    for i in from..from + N {
+        let word = body.word(a.value(i), a.span(i))?;
+        shape = body.common_shape(shape, word.shape(), a.call)?;
+        found.push(word);
+    }
+    Ok(std::array::from_fn(|i| body.broadcast_tensor(found[i], shape)))
+}
+
 /// `tl.philox(seed, c0, c1, c2, c3, n_rounds)`.
 pub(super) fn philox(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let mut counter = vec![];
-    for i in 1..5 {
-        counter.push(body.word(a.value(i), a.span(i))?);
-    }
-    let mut shape = None;
-    for c in &counter {
-        shape = body.common_shape(shape, c.shape(), a.call)?;
-    }
+    let counter = words::<4>(body, a, 1)?;
     let rounds = body.constant_int(a.value(5), "the number of rounds", a.span(5))?;
-    let counter = [0, 1, 2, 3].map(|i| body.broadcast_tensor(counter[i], shape));
     body.rounds(a.value(0), counter, rounds, a.call).map(tuple)
+}
+/// `tl.philox_impl(c0, c1, c2, c3, k0, k1, n_rounds)`.
+pub(super) fn philox_impl(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let [c0, c1, c2, c3, k0, k1] = words::<6>(body, a, 0)?;
+    let rounds = body.constant_int(a.value(6), "the number of rounds", a.span(6))?;
+    body.keyed_rounds([k0, k1], [c0, c1, c2, c3], rounds).map(tuple)
+}
+/// `tl.uint_to_uniform_float(x)`: of an integer of 32 bits, signed or not.
+pub(super) fn uint_to_uniform_float(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let x = a.tensor(body, 0)?;
+    if !matches!(x.element(), Scalar::I32 | Scalar::U32) {
+        let message = format!("an integer of 32 bits becomes a uniform float, not {}", a.value(0).kind());
+        return body.fail(Code::KernelType, a.span(0), message, "convert it to `tl.uint32`");
+    }
+    let word = body.cast(x, Scalar::U32);
+    Ok(Value::Tensor(body.uniform(word)))
+}
+/// `tl.pair_uniform_to_normal(u1, u2)`.
+pub(super) fn pair_uniform_to_normal(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let (u, v) = body.meet(a.value(0), a.value(1), false, a.call)?;
+    if u.element() != Scalar::F32 {
+        return body.fail(Code::KernelType, a.call, "uniform numbers are `tl.float32`", "");
+    }
+    Ok(tuple(body.normal(u, v)))
 }
 /// `tl.randint4x`.
 pub(super) fn randint4x(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {

@@ -3,6 +3,7 @@
 //! Nothing of a file is run. A name is looked at when a kernel uses it, so the code of a host program around a kernel does not matter. What stands at
 //! the file's own level sees what names meant above it; what functions see is what they mean at the end.
 
+use super::embedded;
 use crate::python::{
     self,
     ast::{Alias, Expr, ExprKind, FunctionDef, Stmt, StmtKind},
@@ -129,12 +130,26 @@ impl<'a> Files<'a> {
     pub(super) fn add(&mut self, name: &str, text: &str) -> Result<FileId, Diagnostic> {
         let source = self.sources.add(name, text);
         let statements = python::parse(source, text)?;
+        Ok(self.push(name, &statements))
+    }
+
+    fn push(&mut self, name: &str, statements: &[Stmt]) -> FileId {
         let mut file = File::new(name.to_owned());
-        for statement in &statements {
+        for statement in statements {
             file.at = statement.span.start;
             file.statement(statement);
         }
-        Ok(self.files.push(file))
+        self.files.push(file)
+    }
+
+    /// The file of the library's own Python. Its places are in no source.
+    pub(super) fn embedded(&mut self, name: &str) -> Result<FileId, Diagnostic> {
+        let shown = format!("<{name}>");
+        if let Some((id, _)) = self.files.iter_enumerated().find(|(_, file)| file.name == shown) {
+            return Ok(id);
+        }
+        let statements = python::parse(Span::NONE.source, embedded::text(name).unwrap_or_default())?;
+        Ok(self.push(&shown, &statements))
     }
 
     /// The file of a module that another imports; none if there is none.
@@ -145,6 +160,9 @@ impl<'a> Files<'a> {
         path: &str,
         span: Span,
     ) -> Result<Option<FileId>, Diagnostic> {
+        if let (0, Some(file)) = (up, embedded::of_module(path)) {
+            return self.embedded(file).map(Some);
+        }
         let name = self.files[from].name.clone();
         let found = self.loader.module(&name, up, &path.replace('.', "/"));
         let found = found

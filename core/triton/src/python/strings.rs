@@ -89,8 +89,12 @@ pub fn parts(inside: &str, offset: usize, raw: bool) -> Option<Vec<Part>> {
             text = at;
         } else if b == b'{' {
             said.push_str(&unescape(&inside[text..at], raw));
-            parts.push(Part::Text(std::mem::take(&mut said)));
             let (end, close) = expression(bytes, at + 1)?;
+            // `{x=}` says the expression itself, too.
+            if bytes.get(end) == Some(&b'=') {
+                said.push_str(&inside[at + 1..=end]);
+            }
+            parts.push(Part::Text(std::mem::take(&mut said)));
             parts.push(Part::Value(offset + at + 1..offset + end));
             at = close + 1;
             text = at;

@@ -84,7 +84,7 @@ fn strings_are_taken_apart() {
             FormatPart::Value(e) => shown(e),
         })
         .collect();
-    assert_eq!(texts.join(" "), r#""a{ " (x + 1) " " y "" z """#);
+    assert_eq!(texts.join(" "), r#""a{ " (x + 1) " " y "z=" z """#);
 }
 
 #[test]

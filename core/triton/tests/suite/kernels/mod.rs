@@ -1,7 +1,11 @@
 //! Triton kernels: what they compute, and what is said about those that are wrong.
 
+mod compile_time;
 mod errors;
+mod helpers;
 mod host;
+mod libdevice;
+mod order;
 mod run;
 mod semantics;
 mod shaders;
