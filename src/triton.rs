@@ -41,7 +41,9 @@ use girih_base::span::{Sources, Span};
 use girih_cache::Key;
 use girih_ir::Caps;
 use girih_runtime::{Command, Device, Dispatch, Grid, LoadOptions, Program};
-pub use girih_triton::{Argument, Compiled, Constant, Head, Kernel, LoadedFile, Loader, Parameter, Request};
+pub use girih_triton::{
+    Argument, Card, Compiled, Constant, Head, Kernel, LoadedFile, Loader, Parameter, Request, scalar_named,
+};
 use std::path::{Path, PathBuf};
 
 /// A file of kernels.
@@ -247,7 +249,9 @@ impl KernelFile {
 
 /// A request that says on which card the kernel will run.
 fn told(device: &Device, request: &Request) -> Request {
-    told_of(device.caps(), request)
+    let card = device.driver().multiprocessors();
+    let card = card.map(|multiprocessors| Card { multiprocessors, shared_bytes: device.caps().shared_bytes });
+    Request { card: request.card.or(card), ..told_of(device.caps(), request) }
 }
 
 fn told_of(caps: &Caps, request: &Request) -> Request {
@@ -273,7 +277,11 @@ impl Loaded {
             return Err(self.wrong(message, "a grid has at least one program in each dimension"));
         }
         let known = &self.head.all;
-        if let Some((name, _)) = arguments.iter().find(|(name, _)| !known.iter().any(|n| n == name)) {
+        // `t.0` is an element of the tuple `t`.
+        let base = |name: &str| name.split('.').next().map(str::to_owned);
+        if let Some((name, _)) =
+            arguments.iter().find(|(name, _)| !known.iter().any(|n| Some(n) == base(name).as_ref()))
+        {
             let list = known.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
             return Err(
                 self.wrong(format!("the kernel has no parameter `{name}`"), &format!("its parameters are {list}"))

@@ -328,6 +328,9 @@ impl Driver for Cuda {
     fn ordinal(&self) -> u32 {
         self.card.device as u32
     }
+    fn multiprocessors(&self) -> Option<u32> {
+        Some(self.card.multiprocessors)
+    }
 
     fn keeping(&self) -> Option<Keeping> {
         Some(Keeping { bytes: KEPT, grain: GRAIN })

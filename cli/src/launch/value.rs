@@ -46,23 +46,20 @@ pub fn each_once(given: &[Named]) -> Result<(), String> {
 
 fn value_of(text: &str) -> Result<Value, String> {
     if let Some(file) = text.strip_prefix('@') {
-        let (input, output) = match file.split_once(".npy:") {
-            Some((stem, output)) => (format!("{stem}.npy"), Some(output)),
-            None => match file.split_once("#bf16:") {
-                Some((stem, output)) => (format!("{stem}#bf16"), Some(output)),
-                None => (file.to_owned(), None),
-            },
+        // A colon before `.npy` may be that of a drive.
+        let after = file.find(".npy").map_or(0, |at| at + ".npy".len());
+        let (input, output) = match file[after..].split_once(':') {
+            Some((kind, output)) => (format!("{}{kind}", &file[..after]), Some(output)),
+            None => (file.to_owned(), None),
         };
         let (path, scalar) = typed(&input)?;
-        return Ok(Value::Array(
-            Source::File(path, scalar),
-            output.map(|o| PathBuf::from(o.trim_end_matches("#bf16"))),
-        ));
+        let output = output.map(|output| PathBuf::from(output.split('#').next().unwrap_or(output)));
+        return Ok(Value::Array(Source::File(path, scalar), output));
     }
     if let Some(zeros) = text.strip_prefix("zeros(") {
         let (inside, rest) = zeros.split_once(')').ok_or("`zeros(` is not closed: zeros(f32,1024x512)")?;
         let (scalar, shape) = inside.split_once(',').ok_or("zeros takes a type and a shape: zeros(f32,1024x512)")?;
-        let scalar = Scalar::from_name(scalar.trim()).ok_or_else(|| format!("`{scalar}` is not a type"))?;
+        let scalar = scalar_named(scalar.trim()).ok_or_else(|| format!("`{scalar}` is not a type"))?;
         let lengths: Result<Vec<u64>, _> = shape.trim().split('x').map(str::parse).collect();
         let shape = lengths.map_err(|_| format!("`{shape}` is not a shape such as 1024x512"))?;
         let output = match rest.strip_prefix(':') {
@@ -78,11 +75,29 @@ fn value_of(text: &str) -> Result<Value, String> {
     Ok(Value::Number(text.to_owned()))
 }
 
+/// A type by its name here, or by Triton's: `f16`, `fp16`, `float16`, `tl.float16`.
+fn scalar_named(name: &str) -> Option<Scalar> {
+    Scalar::from_name(name).or_else(|| girih::triton::scalar_named(name))
+}
+
+/// Takes the type off a number: `5:i64`.
+pub fn typed_number(text: &str) -> (&str, Option<Scalar>) {
+    match text.rsplit_once(':') {
+        Some((number, name)) => match scalar_named(name) {
+            Some(scalar) => (number, Some(scalar)),
+            None => (text, None),
+        },
+        None => (text, None),
+    }
+}
+
 fn typed(text: &str) -> Result<(PathBuf, Option<Scalar>), String> {
     match text.split_once('#') {
         None => Ok((text.into(), None)),
-        Some((path, "bf16")) => Ok((path.into(), Some(Scalar::Bf16))),
-        Some((_, other)) => Err(format!("`#{other}` is not known; only `#bf16` is")),
+        Some((path, name)) => match scalar_named(name) {
+            Some(scalar) if scalar.is_float() => Ok((path.into(), Some(scalar))),
+            _other => Err(format!("`#{name}` is no type of floats; `#bf16` is one")),
+        },
     }
 }
 
@@ -174,7 +189,20 @@ mod tests {
             Ok(Value::Array(Source::Zeros(Scalar::F32, vec![2, 3]), Some("out.npy".into())))
         );
         assert_eq!(value("x=@a.npy#bf16"), Ok(Value::Array(Source::File("a.npy".into(), Some(Scalar::Bf16)), None)));
-        assert!(value("x").is_err() && value("x=zeros(f99,3)").is_err() && value("x=a.npy").is_err());
+        let written = Value::Array(Source::File("a.npy".into(), Some(Scalar::F16)), Some("b.npy".into()));
+        assert_eq!(value("x=@a.npy#tl.float16:b.npy#fp16"), Ok(written));
+        for name in ["f16", "fp16", "float16", "tl.float16"] {
+            let zeros = Value::Array(Source::Zeros(Scalar::F16, vec![2]), None);
+            assert_eq!(value(&format!("x=zeros({name},2)")), Ok(zeros), "{name}");
+        }
+        assert_eq!(typed_number("5:int64"), ("5", Some(Scalar::I64)));
+        assert_eq!(typed_number("a:b"), ("a:b", None));
+        assert!(
+            value("x").is_err()
+                && value("x=zeros(f99,3)").is_err()
+                && value("x=@a.npy#i32").is_err()
+                && value("x=a.npy").is_err()
+        );
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub struct Launch {
     /// `@triton.autotune` is taken
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = launch::grid_text)]
     grid: Option<GridText>,
-    /// A parameter's value: @in.npy, @in.npy:out.npy, zeros(f32,1024x512):out.npy, 42, 3.5, true, none, text
+    /// A parameter's value: @in.npy, @in.npy:out.npy, zeros(fp32,1024x512):out.npy, 42, 42:i64, 3.5, true, none, text; NAME.0=VALUE for a tuple's element
     #[arg(long, value_name = "NAME=VALUE", value_parser = launch::named)]
     arg: Vec<Named>,
     /// Groups of 32 lanes that run a program [default: what the kernel's decorators say, or 4]
@@ -157,9 +157,13 @@ impl Launch {
     ) -> Result<(), Report> {
         let begun = Instant::now();
         let plain = |d: Diagnostic| Report { sources: Sources::default(), diagnostics: vec![d] };
-        let Some(grid) = &self.grid else {
-            let error = wrong("the grid is missing".into());
-            return Err(plain(error.hint("say how many programs run: `--grid 64`")));
+        let own;
+        let (grid, tunes) = match &self.grid {
+            Some(grid) => (grid, grid.has_names()),
+            None => {
+                own = own_grid(device, file, request)?;
+                (&own, false)
+            }
         };
         launch::writable(&self.arg).map_err(plain)?;
         let (mut placed, mut buffers) = (vec![], vec![]);
@@ -171,7 +175,7 @@ impl Launch {
             placed.push(array);
         }
         let placing = milliseconds(begun);
-        let loaded = match grid.has_names() {
+        let loaded = match tunes {
             false => file.load(device, request)?,
             true => self.tuned(device, (file, request, grid), (&placed, &buffers), console)?,
         };
@@ -211,6 +215,16 @@ impl Launch {
     }
 }
 
+/// The grid that the kernel's decorators say.
+fn own_grid(device: &Device, file: &KernelFile, request: &Request) -> Result<GridText, Report> {
+    let (head, sources) = file.head(device, request)?;
+    let said = head.grid.as_deref().and_then(|text| launch::grid_text(text).ok());
+    said.ok_or_else(|| {
+        let error = wrong("the grid is missing".into()).hint("say how many programs run: `--grid 64`");
+        Report { sources, diagnostics: vec![error] }
+    })
+}
+
 fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1e3
 }
@@ -228,7 +242,8 @@ impl Launch {
                 },
                 Value::Number(text) => {
                     let ty = *ty;
-                    let bits = launch::number(text, ty).map_err(|e| wrong(format!("`{name}`: {e}")))?;
+                    let bits = launch::number(launch::typed_number(text).0, ty)
+                        .map_err(|e| wrong(format!("`{name}`: {e}")))?;
                     runtime::Argument::Scalar(runtime::Constant { ty, bits })
                 }
             };
@@ -244,7 +259,7 @@ impl Launch {
             _not_chosen => None,
         };
         let given = |name: &str| match &self.arg.iter().find(|a| a.name == name)?.value {
-            Value::Number(text) => text.parse().ok(),
+            Value::Number(text) => launch::typed_number(text).0.parse().ok(),
             Value::Array(..) => None,
         };
         grid.programs(&|name| given(name).or_else(|| chosen(name))).map_err(wrong)
@@ -285,10 +300,14 @@ impl Launch {
 
 /// What a parameter is given, for the compiler.
 pub(super) fn argument(given: &Named, parameters: &[Parameter]) -> Result<Argument, String> {
-    let constexpr = parameters.iter().any(|p| p.name == given.name && p.constexpr);
+    let name = given.name.split('.').next().unwrap_or(&given.name);
+    let constexpr = parameters.iter().any(|p| p.name == name && p.constexpr);
     match &given.value {
         Value::Array(source, _) => Ok(Argument::Buffer(source.scalar()?)),
         Value::Number(text) if constexpr => Ok(Argument::Constant(constant(text))),
+        Value::Number(text) if let (number, Some(scalar)) = launch::typed_number(text) => {
+            launch::number(number, Type::Scalar(scalar)).map(|bits| Argument::Scalar(scalar, bits))
+        }
         Value::Number(text) => match constant(text) {
             Constant::None => Ok(Argument::Constant(Constant::None)),
             Constant::Bool(b) => Ok(Argument::Scalar(Scalar::Bool, u64::from(b))),

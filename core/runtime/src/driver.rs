@@ -126,6 +126,10 @@ pub trait Driver: Send + Sync {
     fn ordinal(&self) -> u32 {
         0
     }
+    /// How many multiprocessors it has, each of which runs workgroups by itself; none if that is not known.
+    fn multiprocessors(&self) -> Option<u32> {
+        None
+    }
     /// Bytes of the largest buffer that a kernel can be given.
     fn reach(&self) -> u64 {
         self.caps().binding_bytes.min(self.caps().buffer_bytes)

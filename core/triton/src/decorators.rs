@@ -4,6 +4,7 @@
 
 use super::body::{Body, Made, Module};
 use super::call::constant_of;
+use super::inductor;
 use super::kernel::{Argument, Request, constant};
 use super::source::FileId;
 use super::value::{Dtype, Placed, Value};
@@ -17,6 +18,8 @@ pub(super) struct Chosen {
     pub num_warps: Option<u32>,
     /// How many configurations there were to choose from.
     pub configurations: usize,
+    /// The grid that they say.
+    pub grid: Option<String>,
     /// Why a decorator could not be read.
     pub unread: Option<String>,
 }
@@ -37,7 +40,7 @@ pub(super) fn look_at_arguments(def: &FunctionDef) -> bool {
 }
 
 /// The argument of a name, or the first one.
-fn passed<'a>(arguments: &'a [Passed], name: &str, first: bool) -> Option<&'a Expr> {
+pub(super) fn passed<'a>(arguments: &'a [Passed], name: &str, first: bool) -> Option<&'a Expr> {
     let named = arguments.iter().find(|a| a.name.as_ref().is_some_and(|n| n.name == name));
     let by_place = || arguments.first().filter(|a| first && a.name.is_none());
     named.or_else(by_place).map(|a| &a.value)
@@ -45,14 +48,23 @@ fn passed<'a>(arguments: &'a [Passed], name: &str, first: bool) -> Option<&'a Ex
 
 /// Reads what decorators say of a kernel for a request.
 pub(super) fn read(module: &mut Module<'_>, file: FileId, def: &FunctionDef, request: &Request) -> Made<Chosen> {
-    let mut chosen = Chosen { constants: vec![], num_warps: None, configurations: 1, unread: None };
+    let mut chosen = Chosen { constants: vec![], num_warps: None, configurations: 1, grid: None, unread: None };
     for decorator in &def.decorators {
         let ExprKind::Call(_, arguments) = &decorator.kind else { continue };
         let name = decorator_name(decorator);
         let wanted = match name {
             "autotune" => "configs",
             "heuristics" => "values",
-            _unknown => continue,
+            other => {
+                if let Some(kind) = inductor::kind(other).filter(|_| inductor::is_of(decorator)) {
+                    let mut body = Body::new(module, file, girih_ir::Function::new(name, decorator.span));
+                    (body.host, body.now) = (true, (file, decorator.span.start));
+                    if let Err(error) = inductor::choose(&mut body, (kind, arguments), def, request, &mut chosen) {
+                        chosen.unread.get_or_insert(format!("`@{name}` cannot be read: {}", error.message));
+                    }
+                }
+                continue;
+            }
         };
         let Some(argument) = passed(arguments, wanted, true) else { continue };
         let mut body = Body::new(module, file, girih_ir::Function::new(name, decorator.span));
@@ -84,7 +96,7 @@ pub(super) fn read(module: &mut Module<'_>, file: FileId, def: &FunctionDef, req
     Ok(chosen)
 }
 
-fn is_given(request: &Request, name: &str) -> bool {
+pub(super) fn is_given(request: &Request, name: &str) -> bool {
     request.arguments.iter().any(|(n, _)| n == name)
 }
 

@@ -3,7 +3,7 @@
 //! Invariant: their places are in no file of the user. A mistake that comes up in them is said at the call that the user wrote.
 
 /// The files: name and text.
-const FILES: &[(&str, &str)] = &[
+pub(super) const FILES: &[(&str, &str)] = &[
     ("standard", include_str!("embedded/standard.py")),
     ("rounding", include_str!("embedded/rounding.py")),
     ("bits", include_str!("embedded/bits.py")),

@@ -21,6 +21,8 @@ pub struct Head {
     pub all: Vec<String>,
     /// Constants that decorators chose.
     pub chosen: Vec<(String, Constant)>,
+    /// How many programs a launch starts, if decorators say so: an expression for each dimension, as in `cdiv(xnumel, XBLOCK)`.
+    pub grid: Option<String>,
     /// How many configurations there were to choose from; 1 where there is no `@triton.autotune`.
     pub configurations: usize,
     /// What was said on the way: by `tl.static_print`, and about decorators that could not be read.
@@ -44,6 +46,7 @@ impl Head {
         });
         to.list(&self.all, text);
         to.list(&self.chosen, |to, (name, value)| constant(to.piece(name), value));
+        to.list(self.grid.as_slice(), text);
         to.number(self.configurations as u64);
         to.list(&self.notes, text);
         to.list(&self.exact, text);
@@ -59,6 +62,7 @@ impl Head {
             types: from.list(|from| named_type(from.text()?))?,
             all: from.list(text)?,
             chosen: from.list(|from| Some((text(from)?, read_constant(from)?)))?,
+            grid: from.list(text)?.pop(),
             configurations: from.small()?,
             notes: from.list(text)?,
             exact: from.list(text)?,
@@ -108,6 +112,7 @@ mod tests {
                 ("EPS".into(), Constant::Float(1e-5)),
                 ("TYPE".into(), Constant::Text("tl.float16".into())),
             ],
+            grid: Some("cdiv(m, BLOCK)".into()),
             configurations: 3,
             notes: vec!["said".into()],
             exact: vec!["m".into()],

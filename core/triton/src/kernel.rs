@@ -217,6 +217,7 @@ pub fn compile(
         parameters,
         all: def.parameters.list.iter().map(|p| p.name.name.clone()).collect(),
         chosen: named,
+        grid: chosen.grid,
         configurations: chosen.configurations,
         notes: module.notes,
         exact: exact(&def, request),
@@ -228,7 +229,8 @@ pub fn compile(
 fn exact(def: &FunctionDef, request: &Request) -> Vec<String> {
     let by_decorators = decorators::look_at_arguments(def);
     let constant = |name: &str| {
-        let parameter = def.parameters.list.iter().find(|p| p.name.name == name);
+        let name = name.split('.').next();
+        let parameter = def.parameters.list.iter().find(|p| Some(p.name.name.as_str()) == name);
         parameter.is_some_and(|p| p.annotation.as_ref().is_some_and(is_constexpr))
     };
     let numbers = request.arguments.iter().filter(|(_, argument)| matches!(argument, Argument::Scalar(..)));
@@ -294,7 +296,9 @@ fn write(
     chosen: &Chosen,
 ) -> Made<Vec<String>> {
     let named: Vec<&str> = def.parameters.list.iter().map(|p| p.name.name.as_str()).collect();
-    if let Some((name, _)) = request.arguments.iter().find(|(name, _)| !named.contains(&name.as_str())) {
+    // `t.0` is the first element of the tuple `t`.
+    let base = |name: &str| name.split_once('.').map_or(name.to_owned(), |(base, _)| base.to_owned());
+    if let Some((name, _)) = request.arguments.iter().find(|(name, _)| !named.contains(&base(name).as_str())) {
         let list = named.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
         let message = format!("`{}` has no parameter `{name}`", def.name.name);
         return Err(
@@ -319,7 +323,9 @@ fn write(
         let given = request.arguments.iter().find(|(n, _)| n == name).map(|(_, argument)| argument);
         let picked = chosen.constants.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone());
         let constexpr = p.annotation.as_ref().is_some_and(is_constexpr);
+        let elements = elements(&mut body, request, name, constexpr, p.name.span, &mut left)?;
         let value = match (given, picked, &p.default) {
+            (None, _, _) if !elements.is_empty() => Value::Tuple(elements),
             (Some(argument), _, _) => parameter(&mut body, name, argument, constexpr, p.name.span, &mut left)?,
             (None, Some(value), _) => value,
             (None, None, Some(default)) => body.expr(default)?,
@@ -341,6 +347,31 @@ fn write(
     let written = body.b.function;
     module.functions.push(written);
     Ok(left)
+}
+
+/// The elements of a tuple that a parameter is given, one by one: `t.0`, `t.1` and so on.
+fn elements(
+    body: &mut Body<'_, '_>,
+    request: &Request,
+    name: &str,
+    constexpr: bool,
+    span: Span,
+    left: &mut Vec<String>,
+) -> Made<Vec<Value>> {
+    let mut elements = vec![];
+    loop {
+        let element = format!("{name}.{}", elements.len());
+        let Some((_, argument)) = request.arguments.iter().find(|(n, _)| *n == element) else { break };
+        elements.push(parameter(body, &element, argument, constexpr, span, left)?);
+    }
+    let count =
+        request.arguments.iter().filter(|(n, _)| n.split_once('.').is_some_and(|(base, _)| base == name)).count();
+    if count != elements.len() {
+        let message = format!("the elements of the tuple `{name}` are not all given");
+        let hint = format!("they are `{name}.0`, `{name}.1` and so on");
+        return body.fail(Code::BadArguments, span, message, &hint);
+    }
+    Ok(elements)
 }
 
 /// What a parameter is in the kernel.

@@ -15,7 +15,7 @@
 //! | operations in Triton's own Python, and the files that they stand in | [`written`], [`embedded`] |
 //! | types, their attributes | [`dtypes`] |
 //! | ordinary Python that runs when a kernel is compiled, and what it sees of the machine | [`compile_time`], [`mod@python`], [`target`] |
-//! | the kernel as a whole: parameters; configurations and heuristics; what launches know about it | [`kernel`], [`decorators`], [`head`] |
+//! | the kernel as a whole: parameters; configurations and heuristics; what launches know about it | [`kernel`], [`decorators`], [`inductor`], [`head`] |
 //!
 //! Invariant: Python that the compiler does not support is an error that names it; nothing is silently ignored.
 
@@ -32,6 +32,7 @@ mod expression;
 mod extremes;
 mod flow;
 mod head;
+mod inductor;
 mod kernel;
 mod library;
 mod memory;
@@ -43,6 +44,7 @@ pub mod python;
 mod python_builtins;
 mod python_math;
 mod random;
+mod reference;
 mod shape;
 mod source;
 mod statement;
@@ -52,8 +54,10 @@ mod written;
 
 pub use head::Head;
 pub use kernel::{Argument, Compiled, Constant, Kernel, Parameter, Request, compile, kernels};
+pub use reference::reference;
 pub use source::{Alone, LoadedFile, Loader};
 pub use target::Card;
+pub use value::scalar_named;
 
 /// Names this crate by its sources: two builds that may write different code have two names.
 pub const IDENTITY: &str = env!("GIRIH_SOURCES");

@@ -10,7 +10,7 @@ use girih_base::span::Span;
 use std::sync::Arc;
 
 /// Names that Python itself knows, and the operations that they are.
-const PYTHON: &[(&str, &str)] = &[
+pub(super) const PYTHON: &[(&str, &str)] = &[
     ("min", "min_of"),
     ("max", "max_of"),
     ("abs", "abs"),

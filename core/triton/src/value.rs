@@ -142,6 +142,13 @@ pub(super) fn scalar_of_name(name: &str) -> Option<Scalar> {
     SCALARS.iter().find(|(long, _, _)| *long == name).map(|row| row.2)
 }
 
+/// The scalar of one of Triton's names: `fp16`, `float16` or `tl.float16`.
+pub fn scalar_named(name: &str) -> Option<Scalar> {
+    let name = name.trim_start_matches("tl.");
+    let short = || SCALARS.iter().find(|(_, short, _)| *short == name).map(|row| row.2);
+    scalar_of_name(name).or_else(short)
+}
+
 /// A scalar's short name, as messages and `str(dtype)` have it.
 pub(super) fn scalar_name(scalar: Scalar) -> &'static str {
     SCALARS.iter().find(|row| row.2 == scalar).map_or("?", |row| row.1)
@@ -265,6 +272,7 @@ impl Value {
                 }
                 same
             }
+            (Value::Library(a), Value::Library(b)) => a == b,
             (Value::Function(a), Value::Function(b)) => Arc::ptr_eq(&a.def, &b.def),
             (a, b) if !a.is_constant() || !b.is_constant() => return None,
             (a, b) => match (number(a), number(b)) {

@@ -123,3 +123,34 @@ fn mistakes_in_the_librarys_python_are_said_at_the_call() {
     assert!(found[0].message.contains("takes a power of two"), "{found:?}");
     assert_eq!(sources.snippet(found[0].span()), "tl.topk(v, 3)");
 }
+
+/// A tuple is given element by element.
+#[test]
+fn kernels_take_tuples() {
+    let text = "import triton\nimport triton.language as tl
+@triton.jit
+def add(pair):
+    a, b = pair
+    return a + b
+
+@triton.jit
+def k(pointers, by, SHAPE: tl.constexpr):
+    at = tl.arange(0, SHAPE[0] * SHAPE[1])
+    tl.static_assert(len(pointers) == 2 and SHAPE == (2, 4))
+    tl.store(pointers[1] + at, tl.load(pointers[0] + at) * add(by))
+";
+    let array = |x: f64| Arg::Array(Scalar::F32, vec![x; 8]);
+    let full = [
+        ("pointers.0", array(2.0)),
+        ("pointers.1", array(0.0)),
+        ("by.0", Arg::Int(3)),
+        ("by.1", Arg::Float(0.5)),
+        ("SHAPE.0", super::run::constant(2)),
+        ("SHAPE.1", super::run::constant(4)),
+    ];
+    assert_eq!(launch(text, "k", [1; 3], &full)[1], vec![7.0; 8]);
+    let mut some = full.to_vec();
+    some[2].0 = "by.2";
+    let Err((_, found)) = try_launch(text, "k", [1; 3], &some, &Alone) else { panic!("it is let through") };
+    assert_eq!(found[0].message, "the elements of the tuple `by` are not all given");
+}

@@ -1,7 +1,9 @@
 //! What kernels of Inductor call.
 
 use super::run::{Arg, close, launch};
+use girih_base::span::Sources;
 use girih_ir::Scalar;
+use girih_triton::{Alone, Argument, Request, compile};
 
 /// Runs a body on arrays `x` (16 floats), `y` (16 floats) and `z` (16 integers).
 fn run(body: &str) -> (Vec<f64>, Vec<f64>) {
@@ -105,4 +107,47 @@ tl.store(z + at, triton_helpers.bucketize_binary_search(at, z, 4, 4, 1, 0, tl.in
     close(&y, &values(), 1e-6, "frexp");
     // All four bounds are 0.
     assert_eq!(z, vec![4.0; 16]);
+}
+
+/// Blocks and grids follow from what the decorators of Inductor say of sizes.
+#[test]
+fn blocks_and_grids_are_those_of_the_decorators() {
+    let compiled = |decorator: &str, parameters: &str| {
+        let text = format!(
+            "import triton\nimport triton.language as tl\nfrom torch._inductor.runtime import triton_heuristics
+@triton_heuristics.{decorator}\n@triton.jit\ndef k(x, {parameters}):\n    tl.store(x, 1.0)\n"
+        );
+        let integers = ["xnumel", "ynumel", "r0_numel"].iter().filter(|name| parameters.contains(**name));
+        let mut arguments = vec![("x".to_owned(), Argument::Buffer(Scalar::F32))];
+        arguments.extend(integers.map(|name| ((*name).to_owned(), Argument::Scalar(Scalar::I32, 7))));
+        let request = Request { kernel: "k".into(), arguments, ..Request::default() };
+        let head = compile(&mut Sources::default(), "k.py", &text, &Alone, &request).expect("it compiles").head;
+        let chosen: Vec<String> = head.chosen.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        (chosen.join(" "), head.grid.unwrap_or_default())
+    };
+    let meta = |grid: &str| format!("filename=__file__, inductor_meta={{'grid_type': '{grid}'}}");
+    for (decorator, parameters, blocks, grid) in [
+        ("pointwise(size_hints={'x': 4096}, ", "xnumel, XBLOCK: tl.constexpr", "XBLOCK=1024", "cdiv(xnumel, XBLOCK)"),
+        ("pointwise(size_hints=[100], ", "xnumel, XBLOCK: tl.constexpr", "XBLOCK=128", "cdiv(xnumel, XBLOCK)"),
+        (
+            "reduction(size_hints={'x': 64, 'r0_': 8192}, ",
+            "xnumel, r0_numel, XBLOCK: tl.constexpr, R0_BLOCK: tl.constexpr",
+            "XBLOCK=1 R0_BLOCK=2048",
+            "cdiv(xnumel, XBLOCK)",
+        ),
+        (
+            "persistent_reduction(size_hints={'x': 64, 'r0_': 16}, ",
+            "xnumel, XBLOCK: tl.constexpr",
+            "XBLOCK=1",
+            "cdiv(xnumel, XBLOCK)",
+        ),
+    ] {
+        let found = compiled(&format!("{decorator}{})", meta("Grid1D")), parameters);
+        assert_eq!(found, (blocks.to_owned(), grid.to_owned()), "{decorator}");
+    }
+    let two = compiled(
+        &format!("pointwise(size_hints={{'y': 64, 'x': 16}}, {})", meta("Grid2D")),
+        "ynumel, xnumel, YBLOCK: tl.constexpr, XBLOCK: tl.constexpr",
+    );
+    assert_eq!(two, ("YBLOCK=32 XBLOCK=16".into(), "cdiv(xnumel, XBLOCK),cdiv(ynumel, YBLOCK)".into()));
 }

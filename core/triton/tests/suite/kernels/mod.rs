@@ -1,6 +1,7 @@
 //! Triton kernels: what they compute, and what is said about those that are wrong.
 
 mod compile_time;
+mod docs;
 mod errors;
 mod helpers;
 mod host;
