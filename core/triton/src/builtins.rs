@@ -6,7 +6,7 @@
 use super::body::{Body, Made};
 use super::value::{Placed, Tensor, Value};
 use super::written::{self, Written};
-use super::{combine, compile_time, dtypes, extremes, library, memory, random, shape};
+use super::{assembly, combine, compile_time, dtypes, extremes, library, memory, random, shape};
 use crate::python_builtins;
 use girih_base::diag::{Code, did_you_mean};
 use girih_base::span::Span;
@@ -249,6 +249,7 @@ pub(super) static TABLE: &[Builtin] = &[
     call("max_contiguous", "input, values", memory::max_contiguous),
     call("max_constancy", "input, values", memory::max_constancy),
     call("assume", "cond", library::assume),
+    call("inline_asm_elementwise", "asm, constraints, args, dtype, is_pure, pack", assembly::inline),
     call("debug_barrier", "", library::nothing),
     call("gdc_wait", "", library::nothing),
     call("gdc_launch_dependents", "", library::nothing),
@@ -340,7 +341,6 @@ pub(super) static TABLE: &[Builtin] = &[
     call("endswith", "text, part", python_builtins::endswith),
     call("lower", "text", python_builtins::lower),
     call("upper", "text", python_builtins::upper),
-    refused("inline_asm_elementwise", CARD),
     refused("dot_scaled", LATER),
     refused("map_elementwise", LATER),
     refused("smid", CARD),

@@ -11,7 +11,7 @@
 //! | statements, loops and branches | [`statement`], [`flow`] |
 //! | expressions, operators | [`expression`], [`operator`] |
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
-//! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`extremes`], [`random`] |
+//! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`extremes`], [`random`], [`assembly`] |
 //! | operations in Triton's own Python, and the files that they stand in | [`written`], [`embedded`] |
 //! | types, their attributes | [`dtypes`] |
 //! | ordinary Python that runs when a kernel is compiled, and what it sees of the machine | [`compile_time`], [`mod@python`], [`target`] |
@@ -19,6 +19,7 @@
 //!
 //! Invariant: Python that the compiler does not support is an error that names it; nothing is silently ignored.
 
+mod assembly;
 mod attributes;
 mod body;
 mod builtins;

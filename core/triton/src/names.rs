@@ -109,6 +109,17 @@ impl Body<'_, '_> {
             Binding::Module { up, path } => self.imported_module(file, *up, path, span)?,
             Binding::Member { up, path, name, span } => self.imported_member(file, *up, path, name, *span)?,
             Binding::Opaque(why) => Value::Unknown((*why).into()),
+            Binding::Attempts(attempts) => {
+                let mut first = None;
+                for attempt in attempts.iter() {
+                    match self.bound(place, attempt, span) {
+                        Ok(Value::Unknown(why)) => drop(first.get_or_insert(why)),
+                        Err(error) => drop(first.get_or_insert(error.message.into())),
+                        Ok(value) => return Ok(value),
+                    }
+                }
+                Value::Unknown(first.unwrap_or_else(|| "no branch of the `try` assigns it".into()))
+            }
             Binding::Choice(choice) => {
                 let holds = self.evaluated(place, &choice.condition, None).truth();
                 match choice.taken(holds) {

@@ -104,6 +104,22 @@ impl Body<'_, '_> {
         self.op(Op::Mul, x.ty, &[x.value, scale])
     }
 
+    /// An integer of 64 bits as a float of 0 to 1, 1 excluded.
+    fn uniform_wide(&mut self, x: Tensor) -> Tensor {
+        let (shape, signed) = (x.shape(), Type::block(x.shape(), Scalar::I64));
+        let x = self.cast(x, Scalar::I64);
+        let zero = self.int(Scalar::I64, 0);
+        let zero = self.splat(zero, shape);
+        let negative = self.op(Op::Lt, signed, &[x.value, zero]);
+        let flipped = self.op(Op::Not, signed, &[x.value]);
+        let x = self.op(Op::Select, signed, &[negative.value, flipped.value, x.value]);
+        let x = self.cast(x, Scalar::F32);
+        // A little less than 2^-63, for the same reason.
+        let scale = self.float(Scalar::F32, 1.084_202_043_238_533_7e-19);
+        let scale = self.splat(scale, shape);
+        self.op(Op::Mul, x.ty, &[x.value, scale])
+    }
+
     /// Two uniform numbers as two of the normal distribution (Box and Muller).
     fn normal(&mut self, u: Tensor, v: Tensor) -> [Tensor; 2] {
         let constant = |body: &mut Self, x: f64| {
@@ -152,15 +168,20 @@ pub(super) fn philox_impl(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value>
     let rounds = body.constant_int(a.value(6), "the number of rounds", a.span(6))?;
     body.keyed_rounds([k0, k1], [c0, c1, c2, c3], rounds).map(tuple)
 }
-/// `tl.uint_to_uniform_float(x)`: of an integer of 32 bits, signed or not.
+/// `tl.uint_to_uniform_float(x)`: of an integer of 32 or 64 bits, signed or not.
 pub(super) fn uint_to_uniform_float(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let x = a.tensor(body, 0)?;
-    if !matches!(x.element(), Scalar::I32 | Scalar::U32) {
-        let message = format!("an integer of 32 bits becomes a uniform float, not {}", a.value(0).kind());
-        return body.fail(Code::KernelType, a.span(0), message, "convert it to `tl.uint32`");
+    match x.element() {
+        Scalar::I32 | Scalar::U32 => {
+            let word = body.cast(x, Scalar::U32);
+            Ok(Value::Tensor(body.uniform(word)))
+        }
+        Scalar::I64 | Scalar::U64 => Ok(Value::Tensor(body.uniform_wide(x))),
+        _other => {
+            let message = format!("an integer of 32 or 64 bits becomes a uniform float, not {}", a.value(0).kind());
+            body.fail(Code::KernelType, a.span(0), message, "convert it to `tl.uint32`")
+        }
     }
-    let word = body.cast(x, Scalar::U32);
-    Ok(Value::Tensor(body.uniform(word)))
 }
 /// `tl.pair_uniform_to_normal(u1, u2)`.
 pub(super) fn pair_uniform_to_normal(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {

@@ -66,6 +66,8 @@ pub(super) enum Binding {
     Opaque(&'static str),
     /// What an `if` of the file makes of a name.
     Choice(Arc<Choice>),
+    /// What the branches of a `try` make of a name: the first that has a value counts.
+    Attempts(Arc<Vec<Binding>>),
 }
 
 /// What a name is around and in an `if`.
@@ -95,6 +97,7 @@ impl Binding {
             Binding::Choice(choice) => {
                 [&choice.before, &choice.then, &choice.otherwise].into_iter().flatten().any(|b| b.any(is))
             }
+            Binding::Attempts(attempts) => attempts.iter().any(|b| b.any(is)),
             own => is(own),
         }
     }
@@ -210,7 +213,7 @@ impl File {
             StmtKind::Import(aliases) => aliases.iter().for_each(|alias| self.import(alias)),
             StmtKind::ImportFrom(up, path, aliases) => self.import_from(*up, path, aliases),
             StmtKind::If(condition, then, otherwise) => self.choices(condition, then, otherwise),
-            // Which branch a host program takes is not known; the first that gives a name a meaning counts.
+            // What cannot be computed counts as an exception.
             StmtKind::Try(body, others) => {
                 let all: Vec<&Vec<Stmt>> = std::iter::once(body).chain(others).collect();
                 self.branches(&all);
@@ -241,12 +244,24 @@ impl File {
     }
 
     fn branches(&mut self, branches: &[&Vec<Stmt>]) {
+        let mut attempts: HashMap<String, Vec<Binding>> = HashMap::new();
         for branch in branches {
             for (name, binding) in self.within(branch) {
-                if !self.names.contains_key(&name) {
-                    self.bind(&name, binding);
-                }
+                attempts.entry(name).or_default().push(binding);
             }
+        }
+        for (name, mut bindings) in attempts {
+            if self.names.contains_key(&name) {
+                continue;
+            }
+            let binding = match (bindings.len(), bindings.pop()) {
+                (1, Some(only)) => only,
+                (_, last) => {
+                    bindings.extend(last);
+                    Binding::Attempts(Arc::new(bindings))
+                }
+            };
+            self.bind(&name, binding);
         }
     }
 

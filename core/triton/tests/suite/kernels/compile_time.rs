@@ -90,6 +90,34 @@ except ImportError:
     );
 }
 
+/// What cannot be computed in a `try` counts as an exception.
+#[test]
+fn the_first_attempt_that_has_a_value_counts() {
+    hold(
+        "try:
+    from nowhere import backend
+    shim = backend.module()
+except ImportError:
+    shim = tl.math
+try:
+    import triton.language.extra.ascend.libdevice as ld
+except ModuleNotFoundError:
+    import triton.language.extra.libdevice as ld
+try:
+    from fast_tanh import tanh
+except ImportError:
+    from triton.language.extra.libdevice import tanh
+VALUE = 1
+try:
+    VALUE = 2
+except ImportError:
+    VALUE = 3",
+        &[
+            "shim.exp(v).dtype == tl.float32 and ld.tanh(v).dtype == tl.float32 and tanh(v).dtype == tl.float32 and VALUE == 1",
+        ],
+    );
+}
+
 /// The machine is the card of the request.
 #[test]
 fn the_card_is_that_of_the_request() {

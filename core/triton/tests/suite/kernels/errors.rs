@@ -36,7 +36,7 @@ const BAD: &[(&str, &str)] = &[
     ("missing_argument", "a = tl.arange(0)"),
     ("extra_argument", "a = tl.program_id(0, 1)"),
     ("named_argument", "a = tl.load(x_ptr, maks=None)"),
-    ("refused", "a = tl.inline_asm_elementwise('', '', [], tl.int32, True, 1)"),
+    ("refused", "a = tl.inline_asm_elementwise('mov.u32 $0, %smid;', '=r', [], tl.int32, True, 1)"),
     ("dot_shapes", "a = tl.zeros([16, 32], tl.float16)\nb = tl.zeros([16, 32], tl.float16)\nc = tl.dot(a, b)"),
     ("dot_types", "a = tl.zeros([16, 16], tl.float16)\nb = tl.zeros([16, 16], tl.float32)\nc = tl.dot(a, b)"),
     ("static_assert", "tl.static_assert(BLOCK == 3, 'three')"),

@@ -67,6 +67,45 @@ fn integers_divide_like_c_and_constants_like_python() {
 }
 
 #[test]
+fn integers_become_uniform_floats() {
+    let ones = [1; 16];
+    ints(
+        "same = tl.uint_to_uniform_float(tl.randint(1, at)) == tl.rand(1, at)\ntl.store(y + at, same.to(tl.int32))",
+        &ones,
+    );
+    ints(
+        "u = tl.uint_to_uniform_float(at.to(tl.int64) * -576460752303423489)\ntl.store(y + at, ((u >= 0) & (u < 1)).to(tl.int32))",
+        &ones,
+    );
+    ints(
+        "a, b, c, d = tl.philox_impl(at, at * 0, at * 0, at * 0, 7, 0)\ne, f, g, h = tl.randint4x(7, at)
+tl.store(y + at, ((a == e) & (d == h)).to(tl.int32))",
+        &ones,
+    );
+}
+
+/// One instruction of PTX means what it computes.
+#[test]
+fn single_instructions_of_assembly_are_known() {
+    let asm = |text: &str, arguments: &str| {
+        format!(
+            "u = tl.inline_asm_elementwise('{text}', '=f,f', [{arguments}], dtype=tl.float32, is_pure=True, pack=1)\n"
+        )
+    };
+    let near = |text: &str, arguments: &str, expected: &str| {
+        let body = format!(
+            "v = at * 0.25\n{}tl.store(y + at, (tl.abs(u - {expected}) <= 1e-3 * tl.abs(u)).to(tl.int32))",
+            asm(text, arguments)
+        );
+        ints(&body, &[1; 16]);
+    };
+    near("tanh.approx.f32 $0, $1;", "v", "libdevice.tanh(v)");
+    near("ex2.approx.ftz.f32 $0, $1;", "v", "tl.exp2(v)");
+    near("{ fma.rn.f32 $0, $1, $2, $3; }", "v, v, v", "(v * v + v)");
+    near("sub.rn.f32 $0, $2, $1;", "v, v + 1", "1.0");
+}
+
+#[test]
 fn reductions_and_scans() {
     ints(
         "tl.store(y, tl.sum(at, 0))\ntl.store(y + 1, tl.max(at, axis=0))\ntl.store(y + 2, tl.min(at - 3, axis=0))",
