@@ -175,7 +175,7 @@ impl Body<'_, '_> {
         let to = match element {
             s if s.is_float() && s.bits() > 8 => s,
             s if s.is_float() => Scalar::F32,
-            Scalar::Bool => Scalar::I32,
+            Scalar::Bool => Scalar::U32,
             s if s.bits() < 32 && s.is_signed() => Scalar::I32,
             s if s.bits() < 32 => Scalar::U32,
             wide => wide,

@@ -46,6 +46,8 @@ fn types_are_those_of_triton() {
         ("tl.zeros([2], tl.int8) + tl.zeros([2], tl.uint8)", "uint8"),
         ("(at < 3) + (at < 4)", "int32"),
         ("tl.sum(tl.zeros([4], tl.int8), 0)", "int32"),
+        ("tl.sum(tl.zeros([4], tl.int1), 0)", "uint32"),
+        ("tl.cumsum(tl.zeros([4], tl.uint8), 0)", "uint32"),
         ("tl.sum(tl.zeros([4], tl.float16), 0)", "float16"),
         ("tl.max(tl.zeros([4], tl.float16), 0)", "float32"),
         ("tl.argmax(at, 0)", "int32"),
