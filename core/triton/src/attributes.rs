@@ -116,8 +116,8 @@ impl Body<'_, '_> {
             _others => {}
         }
         match builtins::find(&name.name) {
-            Some(row) => Ok(Value::Builtin(row, Some(Box::new(value)))),
-            None => {
+            Some(row) if !matches!(value, Value::None) => Ok(Value::Builtin(row, Some(Box::new(value)))),
+            _no_method => {
                 let message = format!("{} has no attribute `{}`", value.kind(), name.name);
                 self.fail(Code::KernelName, name.span, message, &builtins::like(&name.name))
             }

@@ -129,6 +129,7 @@ impl Body<'_, '_> {
             }
             StmtKind::Class(..) => return self.not_run("a class", s.span),
             StmtKind::Import(_) | StmtKind::ImportFrom(..) => return self.not_run("an import", s.span),
+            StmtKind::Global(_) => return self.not_run("`global`", s.span),
             StmtKind::With(..) => return self.not_run("`with`", s.span),
             // What cannot be computed here counts as an exception.
             StmtKind::Try(list, others) => {

@@ -142,6 +142,7 @@ impl<'a> Files<'a> {
             file.at = statement.span.start;
             file.statement(statement);
         }
+        file.forget_changed();
         self.files.push(file)
     }
 
@@ -187,6 +188,17 @@ impl File {
         self.names.entry(name.to_owned()).or_default().push((self.at, binding));
     }
 
+    /// What functions change is not known: none is run for what it does.
+    fn forget_changed(&mut self) {
+        let mut changed = vec![];
+        self.functions.iter().for_each(|def| globals(&def.body, &mut changed));
+        for name in changed {
+            if let Some(meanings) = self.names.get_mut(&name) {
+                *meanings = vec![(0, Binding::Opaque("a function of its file changes it"))];
+            }
+        }
+    }
+
     /// What a name means at a byte of the file, and which of its meanings that is; its first one where it has none yet.
     pub(super) fn meaning(&self, name: &str, at: u32) -> Option<(usize, u32, &Binding)> {
         let all = self.names.get(name)?;
@@ -221,6 +233,7 @@ impl File {
             StmtKind::With(_, body) => body.iter().for_each(|s| self.statement(s)),
             StmtKind::Class(name, _) => self.bind(&name.name, Binding::Opaque("it is a class")),
             StmtKind::Annotated(_, _, None)
+            | StmtKind::Global(_)
             | StmtKind::Expr(_)
             | StmtKind::For(..)
             | StmtKind::While(..)
@@ -313,6 +326,25 @@ impl File {
             let name = alias.name.as_ref().unwrap_or(&alias.path);
             let (path, member, span) = (path.to_owned(), alias.path.clone(), alias.span);
             self.bind(name, Binding::Member { up, path, name: member, span });
+        }
+    }
+}
+
+/// The names that statements say are those of the file.
+fn globals(list: &[Stmt], out: &mut Vec<String>) {
+    for statement in list {
+        match &statement.kind {
+            StmtKind::Global(names) => out.extend(names.iter().cloned()),
+            StmtKind::If(_, a, b) | StmtKind::While(_, a, b) | StmtKind::For(_, _, a, b) => {
+                globals(a, out);
+                globals(b, out);
+            }
+            StmtKind::With(_, body) => globals(body, out),
+            StmtKind::Try(body, others) => {
+                globals(body, out);
+                others.iter().for_each(|other| globals(other, out));
+            }
+            _others => {}
         }
     }
 }

@@ -71,6 +71,7 @@ impl Body<'_, '_> {
             StmtKind::Function(_) => return self.unsupported("a function in a function", s.span),
             StmtKind::Class(..) => return self.unsupported("a class", s.span),
             StmtKind::Import(_) | StmtKind::ImportFrom(..) => return self.unsupported("an import", s.span),
+            StmtKind::Global(_) => return self.unsupported("`global`", s.span),
             StmtKind::With(..) => return self.unsupported("`with`", s.span),
             StmtKind::Try(..) => return self.unsupported("`try`", s.span),
             StmtKind::Other(Other(what)) => return self.unsupported(what, s.span),

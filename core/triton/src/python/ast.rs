@@ -239,6 +239,8 @@ pub enum StmtKind {
     With(Vec<(Expr, Option<Expr>)>, Vec<Stmt>),
     /// `try`: the list, those behind `except`, `else` and `finally` in order.
     Try(Vec<Stmt>, Vec<Vec<Stmt>>),
+    /// `global a, b`.
+    Global(Vec<String>),
     /// What no kernel can contain.
     Other(Other),
 }

@@ -200,12 +200,20 @@ impl<'a> Parser<'a> {
                 Ok(StmtKind::Assert(test, message))
             }
             "raise" => self.skip_rest("`raise`"),
-            "global" => self.skip_rest("`global`"),
+            "global" => self.globals(),
             "nonlocal" => self.skip_rest("`nonlocal`"),
             "del" => self.skip_rest("`del`"),
             "type" if self.is_type_alias() => self.skip_rest("`type`"),
             _ => self.expression_statement(),
         }
+    }
+
+    fn globals(&mut self) -> Parse<StmtKind> {
+        let start = self.peek().end;
+        self.skip_rest("`global`")?;
+        let end = self.peek().start.max(start);
+        let names = self.text[start..end].split(|c: char| !c.is_alphanumeric() && c != '_');
+        Ok(StmtKind::Global(names.filter(|name| !name.is_empty()).map(str::to_owned).collect()))
     }
 
     fn word(&mut self, kind: StmtKind) -> Parse<StmtKind> {

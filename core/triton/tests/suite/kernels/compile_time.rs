@@ -107,13 +107,24 @@ try:
     from fast_tanh import tanh
 except ImportError:
     from triton.language.extra.libdevice import tanh
+module = None
+def choose():
+    global module, others
+    module = __import__('backend')
+def chosen():
+    return module
+try:
+    choose()
+    other = chosen()
+except ImportError:
+    other = tl.math
 VALUE = 1
 try:
     VALUE = 2
 except ImportError:
     VALUE = 3",
         &[
-            "shim.exp(v).dtype == tl.float32 and ld.tanh(v).dtype == tl.float32 and tanh(v).dtype == tl.float32 and VALUE == 1",
+            "other.exp(v).dtype == tl.float32 and shim.exp(v).dtype == tl.float32 and ld.tanh(v).dtype == tl.float32 and tanh(v).dtype == tl.float32 and VALUE == 1",
         ],
     );
 }
