@@ -110,7 +110,7 @@ fn program(number: u64) -> String {
         known: known.iter().map(|&name| name.into()).collect(),
         names: 0,
     };
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         format!("{LIBRARY}\ndef start(n):\n{}\ndef main():\n  return start(5)\n", block(&["n"]).all())
     } else {
         format!("{LIBRARY}\ndef main():\n{}", block(&[]).all())
