@@ -84,7 +84,7 @@ fn blocks(def: &FunctionDef, value: &Value, kind: Kind, request: &Request) -> Ve
             let reduced = prefix.starts_with('r');
             let named =
                 hints.iter().find(|(hint, _)| *hint == prefix).or_else(|| hints.last().filter(|_| listed && reduced));
-            let hint = named.map_or(1, |(_, n)| n.next_power_of_two());
+            let hint = named.map_or(1, |(_, n)| n.checked_next_power_of_two().unwrap_or(1 << 63));
             Block { name, hint, reduced: reduced && kind != Kind::Pointwise }
         })
         .collect()

@@ -61,7 +61,7 @@ pub fn reference() -> String {
     let mut out = String::new();
     let _ = writeln!(out, "**Operations of `triton.language`:** {}\n", names(Group::Language));
     let _ = writeln!(out, "**Functions of numbers**, of `tl`, `tl.math` or `libdevice`: {}\n", names(Group::Functions));
-    let _ = writeln!(out, "**Types** have these methods, and all attributes of Triton's: {}\n", names(Group::Types));
+    let _ = writeln!(out, "**Types** have these methods, and Triton's attributes: {}\n", names(Group::Types));
     let python: Vec<String> = PYTHON.iter().map(|(name, _)| format!("`{name}`")).collect();
     let _ = writeln!(
         out,
@@ -74,7 +74,7 @@ pub fn reference() -> String {
             let _ = writeln!(out, "| `{}` | {why} |", row.name);
         }
     }
-    out.push_str("\n**Bounds** of functions that are written in Triton's own Python:\n\n");
+    out.push_str("\n**What is written in Triton's own Python**, and how exact it is:\n\n");
     for (_, text) in embedded::FILES {
         let said = text.strip_prefix("\"\"\"").and_then(|rest| rest.split("\"\"\"").next()).unwrap_or_default();
         let _ = writeln!(out, "- {}", said.split_whitespace().collect::<Vec<_>>().join(" "));

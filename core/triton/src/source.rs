@@ -264,9 +264,9 @@ impl File {
             }
         }
         for (name, mut bindings) in attempts {
-            if self.names.contains_key(&name) {
-                continue;
-            }
+            // If no branch gives it a meaning, it keeps the one that it had.
+            let before = self.names.get(&name).and_then(|all| all.last()).map(|(_, binding)| binding.clone());
+            bindings.extend(before);
             let binding = match (bindings.len(), bindings.pop()) {
                 (1, Some(only)) => only,
                 (_, last) => {

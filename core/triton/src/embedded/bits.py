@@ -42,7 +42,7 @@ def mul24(x, y):
 @triton.jit
 def sad(x, y, z):
     least, most = tl.minimum(x, y), tl.maximum(x, y)
-    return (most - least).to(z.dtype, bitcast=True) + z
+    return ((most - least).to(z.dtype, bitcast=True) + z).to(x.dtype, bitcast=True)
 
 
 @triton.jit
@@ -102,24 +102,10 @@ def nextafter(x, y):
 
 
 @triton.jit
-def _power(n):
-    return ((n + 127) << 23).to(tl.float32, bitcast=True)
-
-
-@triton.jit
 def ldexp(x, n):
-    # In three steps, each of which is a normal power. Only the last one rounds: what comes before stays above 2^-24 of the result.
+    # The exponent is added as an integer, and the significand moved by integers, so that a denormal result is rounded once.
+    tl.static_assert(x.dtype == tl.float32, "`ldexp` is made for `fp32` alone")
     n = tl.minimum(tl.maximum(n.to(tl.int32), -300), 300)
-    grows = n > 0
-    first = tl.where(grows, tl.minimum(n, 127), tl.maximum(n, -102))
-    second = tl.where(grows, tl.minimum(n - first, 127), tl.maximum(n - first, -102))
-    third = tl.minimum(tl.maximum(n - first - second, -102), 127)
-    return _scaled(x, first, second, third)
-
-
-@triton.jit
-def _scaled(x, first, second, third):
-    # The significand is moved by integers, so that a denormal result is rounded once.
     raw = _bits(x)
     magnitude = raw & 0x7FFFFFFF
     exponent = magnitude >> 23
@@ -127,7 +113,7 @@ def _scaled(x, first, second, third):
     lifted = (magnitude.to(tl.float32, bitcast=True) * 16777216.0).to(tl.int32, bitcast=True)
     magnitude = tl.where(tiny, lifted, magnitude)
     exponent = (magnitude >> 23) - tl.where(tiny, 24, 0)
-    target = exponent + first + second + third
+    target = exponent + n
     significand = (magnitude & 0x7FFFFF) | 0x800000
     normal = (tl.minimum(tl.maximum(target, 1), 254) << 23) | (magnitude & 0x7FFFFF)
     shift = tl.minimum(tl.maximum(1 - target, 0), 26)

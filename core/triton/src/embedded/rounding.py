@@ -1,7 +1,7 @@
 """Arithmetic and conversions that round in a direction: to nearest (rn), towards zero (rz), down (rd), up (ru).
 
 A result in `fp32` is computed in `fp64` together with what that leaves out, and rounded from both; so the device must have `fp64`.
-A float that no integer of the type is as large as becomes the nearest one, and not a number becomes 0.
+A float outside of an integer type's range becomes its nearest limit, and NaN becomes 0.
 """
 
 import triton
@@ -58,11 +58,20 @@ def _sum(a, b):
 
 
 @triton.jit
+def _directed_sum(a, b, mode: tl.constexpr):
+    s, rest = _sum(a, b)
+    if mode == "rd":
+        # Downwards, a sum is 0 only if both are; otherwise it is -0.
+        negative = (a.to(tl.int64, bitcast=True) < 0) | (b.to(tl.int64, bitcast=True) < 0)
+        s = tl.where((s == 0) & negative, -0.0, s)
+    return _narrowed(s, rest, mode)
+
+
+@triton.jit
 def plus(x, y, mode: tl.constexpr):
     if mode == "rn":
         return x + y
-    s, rest = _sum(x.to(tl.float64), y.to(tl.float64))
-    return _narrowed(s, rest, mode)
+    return _directed_sum(x.to(tl.float64), y.to(tl.float64), mode)
 
 
 @triton.jit
@@ -82,8 +91,7 @@ def times(x, y, mode: tl.constexpr):
 def fused(x, y, z, mode: tl.constexpr):
     if mode == "rn":
         return tl.fma(x, y, z)
-    s, rest = _sum(x.to(tl.float64) * y.to(tl.float64), z.to(tl.float64))
-    return _narrowed(s, rest, mode)
+    return _directed_sum(x.to(tl.float64) * y.to(tl.float64), z.to(tl.float64), mode)
 
 
 @triton.jit

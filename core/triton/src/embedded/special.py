@@ -130,7 +130,7 @@ def erfcx(x):
     square = a * a
     e = libdevice.exp(square)
     grown = tl.fma(e, tl.fma(a, a, -square), e)
-    negative = tl.where(a > 9.5, float("inf"), 2.0 * grown - positive)
+    negative = tl.where(a > 9.385, float("inf"), 2.0 * grown - positive)
     return tl.where(x < 0, negative, positive)
 
 
@@ -307,6 +307,7 @@ def _highest(n):
 
 @triton.jit
 def jn(n, x):
+    tl.static_assert(x.dtype != tl.float64, "`jn` is not made for `fp64`")
     n = tl.zeros_like(x).to(tl.int32) + n
     a = tl.abs(x.to(tl.float32))
     top = _highest(n)
@@ -335,12 +336,15 @@ def jn(n, x):
     y = tl.where(n.to(tl.float32) < a, up, down)
     y = tl.where(n == 0, j0(a), tl.where(n == 1, j1(a), y))
     y = tl.where(a == 0, tl.where(n == 0, 1.0, 0.0), y)
+    # The recurrence would leave the range of fp32; the function is less than 1e-30 there.
+    y = tl.where((n > 1) & (a < 1e-15), 0.0, y)
     y = tl.where((x < 0) & (n % 2 == 1), -y, y)
     return tl.where(n < 0, float("nan"), y)
 
 
 @triton.jit
 def yn(n, x):
+    tl.static_assert(x.dtype != tl.float64, "`yn` is not made for `fp64`")
     n = tl.zeros_like(x).to(tl.int32) + n
     a = x.to(tl.float32)
     before, now = y0(a), y1(a)

@@ -141,6 +141,7 @@ def _place(dim, rank):
 
 @triton.jit
 def sort(x, dim: tl.constexpr, descending: tl.constexpr):
+    tl.static_assert(dim is None or (-len(x.shape) <= dim and dim < len(x.shape)), "there is no such dimension")
     at: tl.constexpr = _place(dim, len(x.shape))
     n: tl.constexpr = x.shape[at]
     outer: tl.constexpr = _product(x.shape[:at])
@@ -157,6 +158,7 @@ def sort(x, dim: tl.constexpr, descending: tl.constexpr):
 
 @triton.jit
 def topk(x, k: tl.constexpr, dim: tl.constexpr):
+    tl.static_assert(dim is None or (-len(x.shape) <= dim and dim < len(x.shape)), "there is no such dimension")
     at: tl.constexpr = _place(dim, len(x.shape))
     n: tl.constexpr = x.shape[at]
     tl.static_assert(_is_power_of_two(k) and k <= n, "`topk` takes a power of two, at most the number of elements")
@@ -171,6 +173,7 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr):
 
 @triton.jit
 def bitonic_merge(x, dim: tl.constexpr, descending: tl.constexpr):
+    tl.static_assert(dim is None or (-len(x.shape) <= dim and dim < len(x.shape)), "there is no such dimension")
     at: tl.constexpr = _place(dim, len(x.shape))
     n: tl.constexpr = x.shape[at]
     outer: tl.constexpr = _product(x.shape[:at])

@@ -1,6 +1,6 @@
 """What kernels of PyTorch's Inductor call: `torch._inductor.runtime.triton_helpers`, by what it is documented to compute.
 
-In minima, maxima and orders, not a number counts as less and greater than all: it is what a reduction gives, and stands last in ascending order.
+A NaN wins both minima and maxima, and sorts last in ascending order.
 """
 
 import triton
@@ -122,24 +122,23 @@ def online_softmax_combine(lhs_max, lhs_sum, rhs_max, use_fast_math: tl.constexp
 
 @triton.jit
 def welford_reduce(value, mean, m2, weight, first_iteration):
+    # One more value (Welford 1962). What stands in the arguments before the first one counts for nothing.
     if first_iteration:
-        new_weight = tl.full(weight.shape, 1, weight.dtype)
-        new_mean = value
-        new_m2 = tl.zeros_like(m2)
-    else:
-        delta = value - mean
-        new_weight = weight + 1
-        new_mean = mean + delta / new_weight
-        new_m2 = m2 + delta * (value - new_mean)
-    return new_mean, new_m2, new_weight
+        return value, m2 * 0, weight * 0 + 1
+    count = weight + 1
+    away = value - mean
+    centre = mean + away / count
+    return centre, tl.fma(away, value - centre, m2), count
 
 
 @triton.jit
 def welford_combine(mean_1, m2_1, weight_1, mean_2, m2_2, weight_2):
-    delta = mean_2 - mean_1
-    weight = weight_1 + weight_2
-    part = tl.where(weight == 0.0, 0.0, weight_2 / weight)
-    return mean_1 + delta * part, m2_1 + m2_2 + delta * delta * weight_1 * part, weight
+    # Two sets of values as one (Chan, Golub, LeVeque 1979); both may be empty.
+    count = weight_1 + weight_2
+    share = tl.where(count == 0.0, 0.0, weight_2 / count)
+    apart = mean_2 - mean_1
+    between = apart * apart * (weight_1 * share)
+    return mean_1 + apart * share, m2_1 + m2_2 + between, count
 
 
 @triton.jit
@@ -259,6 +258,7 @@ def _exchange(x, index, rnumel, back, step: tl.constexpr, at: tl.constexpr, oute
 @triton.jit
 def sort_with_index(x, idxs, rnumel, dim: tl.constexpr = None, stable: tl.constexpr = False, descending: tl.constexpr = False):
     # Equal elements keep their order, whether that is asked for or not.
+    tl.static_assert(dim is None or (-len(x.shape) <= dim and dim < len(x.shape)), "there is no such dimension")
     place: tl.constexpr = tl.standard._place(dim, len(x.shape))
     at: tl.constexpr = x.shape[place]
     outer: tl.constexpr = tl.standard._product(x.shape[:place])

@@ -124,7 +124,7 @@ try:
 except ImportError:
     VALUE = 3",
         &[
-            "other.exp(v).dtype == tl.float32 and shim.exp(v).dtype == tl.float32 and ld.tanh(v).dtype == tl.float32 and tanh(v).dtype == tl.float32 and VALUE == 1",
+            "other.exp(v).dtype == tl.float32 and shim.exp(v).dtype == tl.float32 and ld.tanh(v).dtype == tl.float32 and tanh(v).dtype == tl.float32 and VALUE == 2",
         ],
     );
 }

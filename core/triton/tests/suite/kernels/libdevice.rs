@@ -162,6 +162,15 @@ fn functions_keep_their_bounds() {
     exactly("libdevice.log1p(v)", &[INF, -1.0, 0.0, -2.0], &[INF, -INF, 0.0, NAN]);
 }
 
+/// Where a formula would overflow on the way, or lose a sign.
+#[test]
+fn the_ends_of_the_range_are_right() {
+    within("libdevice.cbrt(v)", 4.0, 0.0, &[(1.2e38, 1.2e38_f64.cbrt()), (-3e38, -(3e38_f64.cbrt())), (8.0, 2.0)]);
+    exactly("libdevice.round(v)", &[INF, -INF, -0.25, NAN], &[INF, -INF, -0.0, NAN]);
+    exactly("libdevice.erfcx(v)", &[-9.42, -9.45, -9.49, -20.0], &[INF; 4]);
+    exactly("libdevice.jn(3, v)", &[1e-20, 1e-30, 0.0, -1e-20], &[0.0, 0.0, 0.0, -0.0]);
+}
+
 /// Values with more digits than `fp32` has, computed elsewhere.
 #[test]
 fn special_functions_keep_their_bounds() {
@@ -235,6 +244,20 @@ fn directions_are_kept() {
                 );
             }
         }
+    }
+}
+
+/// Rounded down, a sum that is nothing is -0. It needs doubles.
+#[test]
+fn a_sum_that_is_nothing_has_the_sign_of_its_direction() {
+    for (call, sign) in [("add_rd(v, -v)", -1.0), ("add_ru(v, -v)", 1.0), ("fma_rd(v, v, -v * v)", -1.0)] {
+        let text = format!(
+            "import triton\nimport triton.language as tl\nfrom triton.language.extra import libdevice\n
+@triton.jit\ndef k(y):\n    at = tl.arange(0, 4)\n    v = at.to(tl.float32) - 1.5\n    tl.store(y + at, libdevice.{call})\n"
+        );
+        let (arrays, _) = try_launch(&text, "k", [1; 3], &[("y", zeros(4))], &Alone).expect("it runs");
+        let is_right = |found: &f64| *found == 0.0 && found.signum() == sign;
+        assert!(arrays[0].iter().all(is_right), "{call}: {:?}", arrays[0]);
     }
 }
 
