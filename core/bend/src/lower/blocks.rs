@@ -74,10 +74,8 @@ impl<'l> Lowering<'l> {
             }
         }
         let at = stmts.last().map_or(Span::NONE, |stmt| stmt.span);
-        self.report(
-            Diagnostic::new(Code::MissingReturn, at, "the block ends here without a value")
-                .hint("end it with `return`, or with the assignment of a variable that is used afterwards"),
-        );
+        let hint = ending_hint(stmts.last());
+        self.report(Diagnostic::new(Code::MissingReturn, at, "the block ends here without a value").hint(hint));
         Flow { end: End::Broken, value: with_binds(binds, super::invalid(at)) }
     }
 
@@ -258,5 +256,22 @@ impl<'l> Lowering<'l> {
             flow.value
         });
         Flow { end, value }
+    }
+}
+
+/// How to write a block that ends with this statement so that it has a value.
+fn ending_hint(last: Option<&Stmt>) -> String {
+    match last.map(|stmt| &stmt.node) {
+        Some(
+            StmtKind::Assign(TargetSyntax::MapSlot(map, _), _) | StmtKind::InPlace(InPlaceTarget::MapSlot(map, _), ..),
+        ) => {
+            let map = &map.node;
+            format!("a branch ends with the assignment of a variable: `{map} = Map/set({map}, key, value)`")
+        }
+        Some(StmtKind::InPlace(InPlaceTarget::Var(name), InPlaceOp::Op(op), _)) => {
+            let name = &name.node;
+            format!("a branch ends with the assignment of a variable: `{name} = {name} {} ..`", op.symbol())
+        }
+        _other => "end it with `return`, or with the assignment of a variable that is used afterwards".to_owned(),
     }
 }

@@ -137,7 +137,12 @@ impl Parser<'_, '_> {
             return Ok(ExprKind::Sup(parts));
         }
         let span = self.cursor.span_from(start);
-        Err(self.error(Code::UnexpectedText, span, "expected two or more expressions in a superposition"))
+        let message = "expected two or more expressions in a superposition";
+        Err(if parts.is_empty() {
+            self.error_with_hint(Code::UnexpectedText, span, message, "an empty map is `Map/empty`")
+        } else {
+            self.error(Code::UnexpectedText, span, message)
+        })
     }
 
     /// `![l, r]` or `!x`.
