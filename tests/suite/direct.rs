@@ -186,3 +186,15 @@ def main():
     // The pair is the value of `main`.
     assert_eq!(work.live, 1, "{work:?}");
 }
+
+/// Continuation-passing style takes no stack: what is applied last is called last, though `walk` gives a number and what applies any word gives a word.
+#[test]
+fn calls_of_continuations_are_tail_calls() {
+    let program = Program::open("tests/bend/calls/continuations.bend", &Options::default());
+    let ir = program.ir().unwrap_or_else(|error| panic!("{error}"));
+    for name in ["walk(", "walk.lambda1(", "fib(", "fib.lambda1(", "real.lambda0("] {
+        let function = ir.split("\nfn @").find(|function| function.starts_with(name));
+        let function = function.unwrap_or_else(|| panic!("there is no `{name}`\n{ir}"));
+        assert!(function.contains("tail @apply.1(") && !function.contains("call @apply.1("), "{function}");
+    }
+}

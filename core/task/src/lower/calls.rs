@@ -3,6 +3,7 @@
 use super::super::flow::{Callee, Instance, Set, ShapeId, Site, What};
 use super::dynamic::reason;
 use super::represent::{Held, Repr};
+use super::tail_calls::only_functions;
 use super::words::{FORM_BITS, Immediate, tag};
 use super::writer::{Goal, TermWriter};
 use super::{Unit, words};
@@ -17,6 +18,8 @@ pub(super) struct Passed {
     pub(super) values: Vec<ValueId>,
     /// Words that are lent, and dropped when the call has ended.
     pub(super) kept: Vec<ValueId>,
+    /// Whether what is applied is a function for certain.
+    pub(super) is_function: bool,
 }
 
 /// The terms that are computed together with a call, itself among them; none if nothing is.
@@ -105,7 +108,7 @@ impl<'p> TermWriter<'_, 'p> {
             });
         }
         let unit = if which == 0 { Unit::Definition(callee) } else { Unit::Borrowing(callee, which) };
-        Passed { unit, values, kept }
+        Passed { unit, values, kept, is_function: true }
     }
 
     /// A function that is a value, and its arguments. A variable that lives on, or is borrowed itself, is lent to the application.
@@ -163,20 +166,20 @@ impl<'p> TermWriter<'_, 'p> {
             };
             if let Some((unit, captured)) = found {
                 let values = self.given_to(unit, values.into_iter(), captured);
-                return Passed { unit, values, kept };
+                return Passed { unit, values, kept, is_function: true };
             }
         }
         self.all.is_applied(set);
         let unit = Unit::ApplyLent(values.len() as u32);
         let mut words = vec![word];
         words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
-        Passed { unit, values: words, kept }
+        Passed { unit, values: words, kept, is_function: only_functions(self.all.flow, set) }
     }
 
     /// Calls what arguments are for.
     pub(super) fn call_with(&mut self, passed: &Passed, span: Span, goal: Goal) -> Option<Vec<Held>> {
-        let Passed { unit, values, kept } = passed;
-        if kept.is_empty() && !matches!(unit, Unit::Apply(_) | Unit::ApplyLent(_)) {
+        let Passed { unit, values, kept, is_function } = passed;
+        if kept.is_empty() && *is_function {
             return self.call(*unit, values, span, goal);
         }
         self.b.span = span;
@@ -190,7 +193,7 @@ impl<'p> TermWriter<'_, 'p> {
     pub(super) fn given(&mut self, passed: &Passed, ids: &[ValueId], span: Span, goal: Goal) -> Option<Vec<Held>> {
         passed.kept.iter().for_each(|word| self.b.drop(*word));
         match (passed.unit, ids) {
-            (Unit::Apply(_) | Unit::ApplyLent(_), [result]) => {
+            (Unit::Apply(_) | Unit::ApplyLent(_), [result]) if !passed.is_function => {
                 self.check(*result, span, "this", &[reason::FUNCTION]);
                 self.finish(Held { id: *result, repr: Repr::Term }, goal)
             }
@@ -299,13 +302,13 @@ impl<'p> TermWriter<'_, 'p> {
             };
             let all = values.into_iter().chain(captured).zip(reprs);
             let values = all.map(|(value, repr)| self.hold(value, repr)).collect();
-            return Passed { unit, values, kept: vec![] };
+            return Passed { unit, values, kept: vec![], is_function: true };
         }
         self.all.is_applied(set);
         let unit = Unit::Apply(values.len() as u32);
         let mut words = vec![word];
         words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
-        Passed { unit, values: words, kept: vec![] }
+        Passed { unit, values: words, kept: vec![], is_function: only_functions(self.all.flow, set) }
     }
 
     /// The one lambda that a set holds, if it takes so many arguments; and the shape of its closures, if it captures anything.

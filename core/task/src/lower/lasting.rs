@@ -170,7 +170,7 @@ impl Walk<'_, '_> {
 }
 
 /// The functions that may run when what a set holds is applied.
-fn applied(flow: &Flow, set: &Set, callees: &mut Vec<Callee>) {
+pub(super) fn applied(flow: &Flow, set: &Set, callees: &mut Vec<Callee>) {
     let set = flow.forced(set);
     callees.extend(set.functions.iter().map(|instance| Callee::Definition(*instance)));
     for shape in &set.shapes {

@@ -10,6 +10,7 @@
 //! | [`writer`], [`terms`], [`calls`], [`choices`] | a function's body |
 //! | [`numbers`], [`operands`], [`dynamic`] | operators on known kinds, on likely kinds, and on unknown kinds |
 //! | [`tag_tests`] | tests of what a word is, where the flow analysis leaves a choice |
+//! | [`tail_calls`] | functions that give words, so that what they apply at their end takes no stack |
 //! | [`products`] | functions that give the fields of their result instead of a cell |
 //! | [`borrows`] | parameters that a function only reads |
 //! | [`reuse`] | memory of cells that are taken apart, for those that are made |
@@ -41,6 +42,7 @@ pub mod represent;
 mod reuse;
 mod specialisations;
 mod tag_tests;
+mod tail_calls;
 mod terms;
 mod traps;
 pub mod words;
@@ -48,7 +50,7 @@ mod wraparound;
 mod writer;
 
 use super::discover::{Discovered, Place};
-use super::flow::{Flow, Instance, LambdaRef, Outside, Root, Set, ShapeId, Site, What};
+use super::flow::{Callee, Flow, Instance, LambdaRef, Outside, Root, Set, ShapeId, Site, What};
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_base::name::Name;
@@ -178,6 +180,8 @@ pub(crate) struct Lowering<'p> {
     applied_shapes: BTreeSet<ShapeId>,
     /// The functions whose calls may take long.
     lasting: lasting::Lasting,
+    /// The functions that give words, whatever their results are: calls of functions that are values are tail calls there.
+    going_on: HashSet<Callee>,
     /// The functions that give the fields of a cell.
     products: HashMap<Unit, ShapeId>,
     /// Whether threads run it, and no lanes of a device.
@@ -217,6 +221,7 @@ pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], for_threads: bool)
         applied_units: BTreeSet::new(),
         applied_shapes: BTreeSet::new(),
         lasting: lasting::Lasting::default(),
+        going_on: HashSet::new(),
         products: HashMap::new(),
         for_threads,
         borrows: HashSet::new(),
@@ -225,6 +230,7 @@ pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], for_threads: bool)
     };
     lowering.find_lambdas();
     lowering.lasting = lasting::Lasting::of(&lowering);
+    lowering.going_on = tail_calls::going_on(&lowering);
     // A state that the host carries is one word, and so is what it performs.
     let states = roots.iter().flat_map(|root| &root.arguments).filter_map(|given| match given {
         Outside::Result(roots) => Some(*roots),

@@ -2,7 +2,7 @@
 
 use super::represent::{self, Repr, Results};
 use super::{Lowering, writer};
-use crate::flow::{Flow, Instance, LambdaRef};
+use crate::flow::{Callee, Flow, Instance, LambdaRef};
 use girih_base::num::{BinOp, NumKind};
 use girih_base::prim::Prim;
 use girih_base::span::Span;
@@ -186,6 +186,14 @@ impl<'p> Lowering<'p> {
         match unit {
             // What a definition without parameters gives may itself wait to be computed.
             Unit::Definition(instance) if self.is_thunk(instance.def) => Repr::Term,
+            Unit::Definition(instance) | Unit::Borrowing(instance, _)
+                if self.going_on.contains(&Callee::Definition(instance)) =>
+            {
+                Repr::Term
+            }
+            Unit::Lambda(lambda) | Unit::LentLambda(lambda) if self.going_on.contains(&Callee::Lambda(lambda)) => {
+                Repr::Term
+            }
             Unit::Definition(instance) | Unit::Borrowing(instance, _) => represent::of(self.flow.result(instance)),
             Unit::Lambda(lambda) | Unit::LentLambda(lambda) => represent::of(self.flow.lambda_result(lambda)),
             Unit::Widen(kind) => Repr::Number(kind),
