@@ -18,7 +18,7 @@ pub(super) struct Passed {
     pub(super) values: Vec<ValueId>,
     /// Words that are lent, and dropped when the call has ended.
     pub(super) kept: Vec<ValueId>,
-    /// Whether what is applied is a function for certain.
+    /// Whether what is applied is a function of all its arguments for certain.
     pub(super) is_function: bool,
 }
 
@@ -173,7 +173,8 @@ impl<'p> TermWriter<'_, 'p> {
         let unit = Unit::ApplyLent(values.len() as u32);
         let mut words = vec![word];
         words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
-        Passed { unit, values: words, kept, is_function: only_functions(self.all.flow, set) }
+        let is_function = only_functions(self.all, set, words.len() - 1);
+        Passed { unit, values: words, kept, is_function }
     }
 
     /// Calls what arguments are for.
@@ -308,7 +309,8 @@ impl<'p> TermWriter<'_, 'p> {
         let unit = Unit::Apply(values.len() as u32);
         let mut words = vec![word];
         words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
-        Passed { unit, values: words, kept: vec![], is_function: only_functions(self.all.flow, set) }
+        let is_function = only_functions(self.all, set, words.len() - 1);
+        Passed { unit, values: words, kept: vec![], is_function }
     }
 
     /// The one lambda that a set holds, if it takes so many arguments; and the shape of its closures, if it captures anything.

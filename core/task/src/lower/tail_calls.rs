@@ -7,7 +7,7 @@
 
 use super::Lowering;
 use super::lasting::applied;
-use crate::flow::{Callee, Flow, Instance, Set, What};
+use crate::flow::{Callee, Instance, Set, What};
 use girih_base::cycles;
 use girih_base::idx::IndexVec;
 use girih_base::index_type;
@@ -38,16 +38,25 @@ pub(super) fn going_on(all: &Lowering<'_>) -> HashSet<Callee> {
     members.map(|(_, callee)| *callee).collect()
 }
 
-/// Whether all that a set holds are functions, none of which waits to be computed.
-pub(super) fn only_functions(flow: &Flow, set: &Set) -> bool {
-    let is_function = |shape: &super::ShapeId| match flow.shapes()[*shape].what {
-        What::Closure(_) | What::Partial(..) => true,
+/// Whether all that a set holds are functions of so many parameters at least, none of which waits to be computed. What applies them to so
+/// many arguments finds nothing that is no function.
+pub(super) fn only_functions(all: &Lowering<'_>, set: &Set, count: usize) -> bool {
+    let arity = |callee: Callee| match callee {
+        Callee::Definition(instance) => all.program.defs[instance.def].params.len(),
+        Callee::Lambda(lambda) => all.lambda_parts(lambda).0.len(),
+        Callee::Constructor(ctor) => all.program.ctors[ctor].fields.len(),
+    };
+    let takes_all = |shape: &super::ShapeId| match all.flow.shapes()[*shape].what {
+        What::Closure(lambda) => arity(Callee::Lambda(lambda)) >= count,
+        What::Partial(callee, given) => arity(callee) >= given as usize + count,
         What::Ctor(_) | What::Pair => false,
     };
     let Set { numbers, era, units, shapes, functions, thunks, makers, selectors, external } = set;
     let others = *era || *external || !numbers.is_empty() || !units.is_empty() || !thunks.is_empty();
     let is_any = !shapes.is_empty() || !functions.is_empty();
-    !others && makers.is_empty() && selectors.is_empty() && is_any && shapes.iter().all(is_function)
+    let all_take =
+        shapes.iter().all(takes_all) && functions.iter().all(|instance| arity(Callee::Definition(*instance)) >= count);
+    !others && makers.is_empty() && selectors.is_empty() && is_any && all_take
 }
 
 /// A walk over the ends of all functions that can run.
