@@ -18,8 +18,11 @@ const PLACE_BYTES: u64 = 24;
 pub(super) const BLOCK: u32 = 1 << 10;
 /// Fewer places than this are not worth a run.
 const LEAST_PLACES: u64 = BLOCK as u64;
-/// Levels of a lane's stack, at least.
+/// Levels of a lane's stack, at least, and at most if memory is plentiful: a lane goes depth first, so its stack is as deep as the recursion it is in.
 const LEAST_DEPTH: u32 = 48;
+const MOST_DEPTH: u32 = 256;
+/// The part of the memory that stacks may take where they are deeper than they must be.
+const STACKS: u64 = 16;
 
 /// Words of `control`.
 pub(super) mod control {
@@ -39,7 +42,11 @@ pub(super) mod control {
     pub const STEPS: usize = 14;
     pub const WORKED: usize = 15;
     pub const MOST: usize = 17;
-    pub const WORDS: usize = 18;
+    pub const OWNERS: usize = 18;
+    pub const HAVE_WAITED: usize = 19;
+    pub const NEVER_WAIT: usize = 20;
+    pub const WOKEN: usize = 21;
+    pub const WORDS: usize = 22;
 }
 
 /// How large the buffers are.
@@ -75,9 +82,10 @@ impl BufferSizes {
         }
         // A call leaves two links beside its redexes; one more is the redex that a lane has in hand.
         let reserve = (kernels.redexes + 1).max(4) + 2;
-        let depth = LEAST_DEPTH.max(2 * reserve);
+        let deep = memory / STACKS / (8 * u64::from(options.lanes).max(1));
+        let depth = (deep.min(u64::from(MOST_DEPTH)) as u32).max(LEAST_DEPTH).max(2 * reserve);
         let counters = (Rule::ALL.len() + kernels.ways.len()) as u32;
-        let row = u64::from(2 * depth + 4 + counters);
+        let row = u64::from(2 * depth + 6 + counters);
         let most = (reach / (4 * row)).min(u64::from(options.lanes)) as u32;
         let places = places as u32 / BLOCK * BLOCK;
         // Where lanes take whole pieces, there are no more of them than have some.
@@ -102,6 +110,11 @@ impl BufferSizes {
     /// Where the counts of rules are in `stack`.
     pub(super) fn counts(&self) -> u64 {
         u64::from(self.lanes) * u64::from(2 * self.depth + 4)
+    }
+
+    /// Where `stack` says how many redexes and calls the stack of each lane has.
+    pub(super) fn tops(&self) -> u64 {
+        self.counts() + u64::from(self.lanes) * u64::from(self.counters)
     }
 }
 
@@ -128,7 +141,7 @@ impl Buffers {
             places,
             2 * places + u64::from(BLOCK),
             2 * u64::from(shape.ring),
-            shape.counts() + lanes * u64::from(shape.counters),
+            shape.tops() + 2 * lanes,
             control::WORDS as u64,
             words as u64,
             u64::from(shape.counters) * SUMS,

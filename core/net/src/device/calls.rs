@@ -3,9 +3,14 @@
 //! Where a net depends on that, the code branches, and each way ends with the net that is left there: nodes, wires, redexes and links. How often a way was taken
 //! is counted in one word; the host knows which interactions that stands for.
 //!
+//! A call waits at a wire if one of its arguments is not there yet, as in a machine that is driven by data: made at once, it would put the net of its definition into memory, and
+//! the nets of all that it calls, before anything can be computed. What has been asked is free of effects until then. Whoever brings the argument goes on with the call.
+//! If nothing else is left to be done, some calls are made without their arguments, because these may depend on them.
+//!
 //! A way that leaves nothing but one call, of a definition that asks for a pair first, with a pair, is gone on with at once, without a way through memory: the
 //! pair is never written. So what is one call after the other is a loop here, until the lane has to look around, or places are missing.
 
+use super::arguments;
 use super::definitions::MOST_REDEXES;
 use super::partial_reduction::{Net, Next, Port, U24};
 use crate::book::{Book, DefinitionId};
@@ -18,8 +23,7 @@ use std::fmt::Write;
 
 /// The most branches of a definition, and of one that no redex of another one names: it is put into others where these choose it.
 const BRANCHES: [usize; 2] = [14, 2];
-/// The same for books with more than so many ways: drivers take seconds for such code.
-const FEW_BRANCHES: [usize; 2] = [1, 0];
+/// The most ways of a book: drivers take seconds for code with more, and cards fetch it too slowly.
 const MOST_WAYS: usize = 64;
 /// Links that are made at once; others become redexes.
 const LINKS: usize = 2;
@@ -30,7 +34,9 @@ const TAIL: usize = 4;
 /// Places that stand a row apart, in each block of places: see `@woven`. A lane takes so many at once.
 pub const PIECE: u32 = 32;
 /// The most nodes or wires that a call makes.
-const MOST_MADE: usize = (1 << 16) - 1;
+const MOST_MADE: usize = (1 << 16) - 2;
+/// How many nodes and wires were made, if the call waits; the wire comes next.
+const WAITS: u32 = u32::MAX;
 
 /// How large the calls of a definition are at most.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,7 +63,7 @@ pub struct Calls {
 }
 
 const HEAD: &str = "fn @called(%nodes: buffer, %wires: buffer, %lists: buffer, %stack: buffer, %book: buffer, %lanes: u32, %np_0: u32, %wp_0: u32, %ne: u32, %we: u32, \
-                    %node_count: u32, %listed: bool, %top: u32, %low: u32, %state: u32, %k: u32, %definition_0: u32, %y_0: u32, %y1_0: u32, %y2_0: u32) \
+                    %node_count: u32, %listed: bool, %top: u32, %low: u32, %state: u32, %k: u32, %may_wait: bool, %definition_0: u32, %y_0: u32, %y1_0: u32, %y2_0: u32) \
                     -> u32, u32, u32, u32, u32, u32, u32 {
   %e0: u32, %e1: u32, %e2: u32, %e3: u32, %e4: u32, %e5: u32, %e6: u32 = loop (
     %definition: u32 = %definition_0, %y: u32 = %y_0, %y1: u32 = %y1_0, %y2: u32 = %y2_0, %np: u32 = %np_0, %wp: u32 = %wp_0, %i: u32 = 0
@@ -72,7 +78,20 @@ const PIECES: &str = "  %nw = call @woven(%np)
 ";
 
 /// Behind the ways: the call that is left is made, or put into memory.
-const FOOT: &str = "  %np_1 = add.u32 %np, (and.u32 %r1, 0xffff)
+const FOOT: &str = "  if (eq.u32 %r1, 0xffffffff) {
+    ; What was gone on with becomes a call in memory.
+    if (ne.u32 %i, 0) {
+      %at = mul.u32 (shr.u32 %y, 4), 2
+      atomic.store.u32 %nodes[%at], %y1
+      atomic.store.u32 %nodes[%at + 1], %y2
+      store.u32x2 %stack[%low], (vector.u32x2 (or.u32 (shl.u32 %definition, 4), 1), %y)
+      %before = add.u32 %state, (mul.u32 %lanes, 5)
+      store.u32 %stack[%before], (add.u32 (load.u32 %stack[%before]), (sub.u32 %i, 1))
+      break 0x1000, (or.u32 (sub.u32 %np, %np_0), (shl.u32 (sub.u32 %wp, %wp_0), 16)), 0, 0, 0, 0, (sub.u32 %i, 1)
+    }
+    break 0, 0xffffffff, %r2, 0, 0, 0, 0
+  }
+  %np_1 = add.u32 %np, (and.u32 %r1, 0xffff)
   %wp_1 = add.u32 %wp, (shr.u32 %r1, 16)
   %goes: bool = if (ne.u32 %next, 0) {
     %it = add.u32 256, (shl.u32 (shr.u32 %next, 4), 2)
@@ -103,28 +122,31 @@ const FOOT: &str = "  %np_1 = add.u32 %np, (and.u32 %r1, 0xffff)
 }
 ";
 
-/// The calls of a book; `numbers` says whether they look at numbers, which are all in words then. None if a definition is made in a way that no call can make.
+/// The calls of a book; `numbers` says whether they look at numbers, which are all in words then. None if there were too many ways, or a definition is made in a way that no call
+/// can make.
 pub fn of(book: &Book, numbers: bool) -> Option<Calls> {
-    let calls = within(book, numbers, BRANCHES)?;
-    if calls.ways.len() <= MOST_WAYS { Some(calls) } else { within(book, numbers, FEW_BRANCHES) }
-}
-
-/// The same with so many branches for a definition that is named, and for others.
-fn within(book: &Book, numbers: bool, branches: [usize; 2]) -> Option<Calls> {
     let mut named = vec![false; book.definitions.len()];
     for (a, b) in book.definitions.iter().flat_map(|definition| &definition.template.links) {
         for word in [a, b].into_iter().filter(|word| word.kind() == Kind::Ref) {
             named[word.index()] = true;
         }
     }
-    let branches: Vec<usize> = named.into_iter().map(|named| branches[usize::from(!named)]).collect();
+    let branches: Vec<usize> = named.into_iter().map(|named| BRANCHES[usize::from(!named)]).collect();
     // Which definitions ask for a pair first does not depend on how the calls that they leave are made.
+    let arities = arguments::counts(book);
     let all = |pairs: &[bool], in_pieces: bool| -> Option<Vec<DefinitionWriter>> {
         let mut written: Vec<DefinitionWriter> = vec![];
         for (id, _) in book.definitions.iter_enumerated() {
             let (names, first) = written.last().map_or((0, 0), |last| (last.names, last.first + last.ways.len()));
-            let begin =
-                DefinitionWriter { names, first, pairs: pairs.to_vec(), in_pieces, ..DefinitionWriter::default() };
+            let roles = HashMap::from([(0, Role::Rest(arities[id.index()]))]);
+            let begin = DefinitionWriter {
+                names,
+                first,
+                pairs: pairs.to_vec(),
+                in_pieces,
+                roles,
+                ..DefinitionWriter::default()
+            };
             written.push(begin.definition(book, id, numbers, branches[id.index()])?);
         }
         Some(written)
@@ -147,7 +169,7 @@ fn within(book: &Book, numbers: bool, branches: [usize; 2]) -> Option<Calls> {
     let zeros = ["0"; RESULTS + TAIL].join(", ");
     let _ = writeln!(calls.text, "  default {{\n    yield {zeros}\n  }}");
     calls.text.push_str(FOOT);
-    Some(calls)
+    (calls.ways.len() <= MOST_WAYS).then_some(calls)
 }
 
 /// Writes the code of one definition.
@@ -168,6 +190,30 @@ struct DefinitionWriter {
     pairs: Vec<bool>,
     /// Whether a call's places are all of one piece.
     in_pieces: bool,
+    /// What the words are that the caller has.
+    roles: HashMap<u32, Role>,
+    /// What is to be done on this way if the call is made.
+    effects: Vec<String>,
+}
+
+/// What a word of the caller is to the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// A pair of an argument and the rest, with so many arguments in all; the result, if there are none.
+    Rest(u32),
+    /// An argument, or a part of one.
+    Argument,
+}
+
+impl Role {
+    /// The roles of the parts of a pair.
+    fn parts(self) -> [Role; 2] {
+        match self {
+            Role::Rest(0) => [Role::Rest(0); 2],
+            Role::Rest(more) => [Role::Argument, Role::Rest(more - 1)],
+            Role::Argument => [Role::Argument; 2],
+        }
+    }
 }
 
 /// A word that the kernel knows; 0 is what the caller has.
@@ -180,9 +226,9 @@ impl DefinitionWriter {
     fn definition(self, book: &Book, id: DefinitionId, numbers: bool, branches: usize) -> Option<DefinitionWriter> {
         // With fewer branches if there is something that has no end.
         for branches in [branches, 0] {
-            let DefinitionWriter { names, first, ref pairs, in_pieces, .. } = self;
-            let begin =
-                DefinitionWriter { names, first, pairs: pairs.clone(), in_pieces, ..DefinitionWriter::default() };
+            let DefinitionWriter { names, first, ref pairs, in_pieces, ref roles, .. } = self;
+            let (pairs, roles) = (pairs.clone(), roles.clone());
+            let begin = DefinitionWriter { names, first, pairs, in_pieces, roles, ..DefinitionWriter::default() };
             let mut writer = DefinitionWriter { left: branches, ..begin };
             if writer.way(Net::new(book, id, 0, numbers && branches > 0), 2) {
                 return Some(writer);
@@ -270,13 +316,17 @@ impl DefinitionWriter {
     /// The caller's word and what stands behind it, if that is a wire that somebody has been at.
     fn behind(&mut self, given: u32, depth: usize) -> (String, String) {
         let (word, beyond) = (named(given), named(self.name()));
-        self.line(depth, &format!("{beyond} = call @called.behind(%wires, {word})"));
+        self.line(depth, &format!("{beyond} = call @behind(%wires, {word})"));
         (word, beyond)
     }
 
     fn pair(&mut self, net: &Net<'_>, given: u32, node: usize, depth: usize) -> bool {
         let parts = [self.name(), self.name()];
         let [first, second] = parts.map(named);
+        if let Some(role) = self.roles.get(&given).copied() {
+            self.roles.extend(parts.into_iter().zip(role.parts()));
+        }
+        let before = self.effects.len();
         let (own, left) = if given == 0 {
             // What the caller has itself has been looked at already.
             self.line(depth, &format!("{first} = or.u32 %y1, 0"));
@@ -286,13 +336,13 @@ impl DefinitionWriter {
             let (word, beyond) = self.behind(given, depth);
             self.line(depth, &format!("{first}, {second} = call @called.pair(%nodes, {beyond})"));
             let own = self.open(&format!("ne.u32 (min.u32 {first}, {second}), 0"), depth);
-            self.line(depth + 1, &format!("call @called.leave(%wires, {word}, {beyond})"));
+            self.effects.push(format!("call @called.leave(%wires, {word}, {beyond})"));
             (own, beyond)
         };
-        self.line(depth + 1, &format!("call @called.free(%nodes, {left})"));
+        self.effects.push(format!("call @called.free(%nodes, {left})"));
         let mut taken = net.clone();
         taken.paired(node, parts);
-        self.or_unknown(own, taken, (net, given, node), depth)
+        self.or_unknown(own, taken, (net, given, node), (&left, before), depth)
     }
 
     fn number(&mut self, net: &Net<'_>, given: u32, node: usize, depth: usize) -> bool {
@@ -304,30 +354,47 @@ impl DefinitionWriter {
             if calls { format!("call @called.constant(%book, {beyond})") } else { format!("or.u32 {beyond}, 0") };
         self.line(depth, &format!("{} = {value}", named(name)));
         let own = self.open(&format!("eq.u32 (and.u32 {}, 255), {U24}", named(name)), depth);
+        let before = self.effects.len();
         if given != 0 {
-            self.line(depth + 1, &format!("call @called.leave(%wires, {word}, {beyond})"));
+            self.effects.push(format!("call @called.leave(%wires, {word}, {beyond})"));
         }
         if calls {
-            self.line(depth + 1, &format!("call @called.count(%stack, %lanes, %state, {beyond}, {})", named(name)));
+            self.effects.push(format!("call @called.count(%stack, %lanes, %state, {beyond}, {})", named(name)));
         }
         let mut taken = net.clone();
         taken.numbered(node, name);
-        self.or_unknown(own, taken, (net, given, node), depth)
+        self.or_unknown(own, taken, (net, given, node), (&beyond, before), depth)
     }
 
-    /// The way where the caller has what was asked for, in a branch that was opened, and the one where what it has stays unknown; and closes it.
+    /// The way where the caller has what was asked for, in a branch that was opened, and the one where what it has stays unknown; and closes it. If it is an
+    /// argument that is not there yet, the call waits. `before` is how many effects there were before the question.
     fn or_unknown(
         &mut self,
         own: u32,
         taken: Net<'_>,
         (net, given, node): (&Net<'_>, u32, usize),
+        (word, before): (&str, usize),
         depth: usize,
     ) -> bool {
         let is_made = self.way(taken, depth + 1);
+        self.effects.truncate(before);
         self.line(depth, "} else {");
         let mut other = net.clone();
         other.unknown(Port::Given(given), node);
-        let is_made = is_made && self.way(other, depth + 1);
+        let is_made = is_made
+            && if self.roles.get(&given) == Some(&Role::Argument) {
+                let absent = self.open(&format!("and.bool %may_wait, (eq.u32 (and.u32 {word}, 15), 0)"), depth + 1);
+                let mut waits = ["0"; RESULTS + TAIL].map(str::to_owned);
+                waits[1] = WAITS.to_string();
+                waits[2] = word.to_owned();
+                self.line(depth + 2, &format!("yield {}", waits.join(", ")));
+                self.line(depth + 1, "} else {");
+                let is_made = self.way(other, depth + 2);
+                self.close(absent, depth + 1);
+                is_made
+            } else {
+                self.way(other, depth + 1)
+            };
         self.close(own, depth);
         is_made
     }
@@ -400,6 +467,9 @@ impl DefinitionWriter {
                 [_, _] if links.len() < LINKS => links.push(words),
                 [_, _] => redexes.push(words),
             }
+        }
+        for effect in self.effects.clone() {
+            self.line(depth, &effect);
         }
         // The call that is gone on with: its definition, and the node of its pair.
         let is_alone = calls.len() == 1 && redexes.is_empty() && links.is_empty();

@@ -5,6 +5,7 @@
 //! Where code may be as long as it likes, calls are straight code instead: see [`calls`](super::calls). Software adapters take seconds for that, and so
 //! does any compiler for a large book.
 
+use super::arguments;
 use super::calls::Need;
 use crate::book::{Book, Definition, Template};
 use crate::rules::{Rule, meeting};
@@ -24,7 +25,9 @@ pub const LOOP: &str = include_str!("expand.gir");
 pub fn words(book: &Book, table: &mut Vec<u32>) {
     let mut code = vec![];
     let first = TABLE + ENTRY * book.definitions.len();
-    for definition in book.definitions.iter() {
+    for (definition, needed) in book.definitions.iter().zip(arguments::needed(book)) {
+        // Right before its words: which arguments its call waits for.
+        code.push(needed);
         let template = rooted(&definition.template);
         let Template { nodes, wires, root, .. } = &template;
         let (links, calls) = links(&template);

@@ -8,6 +8,7 @@
 //! | [`definitions`] | the nets of definitions, as words |
 //! | [`partial_reduction`] | the net of a definition, reduced by what a call knows about its caller |
 //! | [`calls`] | the same as straight code |
+//! | [`arguments`] | which arguments a call waits for |
 //! | [`numbers`] | operations on numbers in words |
 //! | [`session`] | the host's part: batches of supersteps, and transfers in both directions |
 //! | [`buffers`] | the memory of a session |
@@ -17,8 +18,10 @@
 //! Memory is taken from the front until there is none left. Then a kernel lists what is free, between two supersteps, and memory is taken in that order. So nothing is reused in
 //! the superstep in which it was freed. If hardly anything is free, the net does not fit, and the run ends.
 //!
-//! Invariant: between two supersteps all redexes are in the ring, and each place is used, free, or owned by a lane that has not used it yet.
+//! Invariant: between two supersteps each redex is in the ring or on the stack of a lane, or is a call that waits at the wire of an argument; and each place is used, free, or owned by
+//! a lane that has not used it yet.
 
+mod arguments;
 mod buffers;
 mod calls;
 mod collect;
@@ -72,6 +75,8 @@ pub struct Options {
     pub together: bool,
     /// After how many supersteps counters are emptied, if sooner than they have to be.
     pub drain: Option<u64>,
+    /// Whether calls wait for their arguments from the beginning on, not only when memory has become scarce.
+    pub waits: bool,
 }
 
 impl Default for Options {
@@ -84,6 +89,7 @@ impl Default for Options {
             straight: true,
             together: true,
             drain: None,
+            waits: false,
         }
     }
 }

@@ -112,12 +112,14 @@ impl<'b> Net<'b> {
             Some((*kind, if *kind == Kind::Box { parts.map(Port::Word) } else { parts.map(place) }))
         }));
         let is_name = |word: Word| word.kind() == Kind::Ref;
-        for (a, b) in links.iter().rev() {
-            if (is_name(*a) && b.kind().is_node()) || (is_name(*b) && a.kind().is_node()) {
-                self.rest.push((place(*a), place(*b)));
-            } else {
-                self.link(place(*a), place(*b));
-            }
+        let (calls, others): (Vec<_>, Vec<_>) = links
+            .iter()
+            .copied()
+            .partition(|(a, b)| (is_name(*a) && b.kind().is_node()) || (is_name(*b) && a.kind().is_node()));
+        // Calls stay in their order: the last one is made first, as on the host. What asks for a result stands before what gives it.
+        self.rest.extend(calls.into_iter().map(|(a, b)| (place(a), place(b))));
+        for (a, b) in others.into_iter().rev() {
+            self.link(place(a), place(b));
         }
         self.link(place(*root), port);
     }

@@ -21,13 +21,17 @@ use std::sync::atomic::Ordering;
 
 /// If less than this part of the places is free after they were listed, memory is full.
 const LEAST_FREE: u32 = 16;
+/// If less than this part of the places is free after they were listed, calls wait for their arguments from then on.
+const SCARCE: u32 = 2;
+/// How many calls do not wait for their arguments when nothing else is left to be done for the first time.
+const FIRST_WOKEN: u32 = 64;
 /// No less memory than this is asked for because a device has not more.
 const LEAST_MEMORY: u64 = 64 << 20;
 
 /// Kernels and memory of a device for the nets of a book.
 pub struct Session {
     device: Device,
-    programs: [Program; 5],
+    programs: [Program; 6],
     buffers: Buffers,
     shape: BufferSizes,
     /// The interactions of each way that calls take.
@@ -47,6 +51,12 @@ pub struct Session {
     used_wires: usize,
     /// Whether that is so, and lanes own no places.
     is_settled: bool,
+    /// Whether lanes may have redexes on their stacks that no run needs.
+    has_stopped: bool,
+    /// Whether calls wait from the beginning on.
+    waits: bool,
+    /// How many calls that wait are woken when nothing else is left to be done.
+    woken: u32,
 }
 
 impl Session {
@@ -86,7 +96,7 @@ impl Session {
         options: &Options,
         Kernels { words, ways, .. }: Kernels,
     ) -> Result<Session, Diagnostic> {
-        let programs: [Program; 5] = programs.try_into().map_err(|_| missing())?;
+        let programs: [Program; 6] = programs.try_into().map_err(|_| missing())?;
         let stats = DeviceStats { lanes: shape.lanes, memory: shape.memory, ..DeviceStats::default() };
         // A lane counts less than 64 interactions of a rule in a step.
         let holds = u64::from(u32::MAX >> 6) / u64::from(shape.steps.max(1));
@@ -105,6 +115,9 @@ impl Session {
             used_nodes: 0,
             used_wires: 0,
             is_settled: true,
+            has_stopped: false,
+            waits: options.waits,
+            woken: FIRST_WOKEN,
         };
         session.write(&session.buffers.book, 0, &words)?;
         Ok(session)
@@ -149,7 +162,10 @@ impl Session {
     fn counted(&mut self, machine: &mut Machine<'_>) -> Result<Counts, Diagnostic> {
         let (heap, redexes) = machine.take();
         self.counted = Counts::default();
-        let stop = self.upload(heap, &redexes).and_then(|()| self.reduce(machine))?;
+        self.upload(heap, &redexes)?;
+        self.has_stopped = true;
+        let stop = self.reduce(machine)?;
+        self.has_stopped = stop.is_some();
         let counts = self.counts()?;
         self.stats.supersteps += u64::from(self.control[control::SUPERSTEPS]);
         if let Some(stop) = stop {
@@ -187,7 +203,7 @@ impl Session {
         let Buffers { nodes, wires, lists, ring, stack, control, book, grid, .. } = &self.buffers;
         let BufferSizes { lanes, depth, reserve, ring: size, places, chunk, .. } = self.shape;
         let mut arguments = [nodes, wires, lists, ring, stack, control, book].map(buffer).to_vec();
-        arguments.extend([lanes, depth, reserve, size - 1, places, chunk].map(number));
+        arguments.extend([lanes, depth, reserve, size - 1, places, chunk, self.shape.tops() as u32].map(number));
         let run = self.dispatch(0, arguments, Grid::Indirect(grid.clone()));
         let plan = vec![buffer(control), buffer(grid), number(lanes)];
         let plan = self.dispatch(1, plan, Grid::Workgroups([1, 1, 1]));
@@ -205,6 +221,9 @@ impl Session {
         if nodes.len() > places || wires.len() > places || redexes.len() > self.shape.ring as usize {
             let size = Size { nodes: nodes.len(), wires: wires.len(), waiting: redexes.len(), ..self.size() };
             return Err(Stop::Memory.diagnostic(&Book::default(), &size));
+        }
+        if self.has_stopped {
+            self.write(&self.buffers.stack, self.shape.tops(), &vec![0; 2 * self.shape.lanes as usize])?;
         }
         let plain = |words: Vec<Word>| words.into_iter().map(|word| word.0).collect::<Vec<u32>>();
         // What is left of the last block is not taken before it is listed.
@@ -232,11 +251,13 @@ impl Session {
             (control::WIRE_END, self.shape.places),
             (control::PATIENCE, 8),
             (control::STEPS, self.shape.steps),
+            (control::NEVER_WAIT, u32::from(!self.waits)),
         ] {
             words[word] = value;
         }
         self.write(&self.buffers.control, 0, &words)?;
         self.control = words;
+        self.woken = FIRST_WOKEN;
         Ok(())
     }
 
@@ -278,7 +299,7 @@ impl Session {
                 if !self.reclaim()? {
                     return Ok(Some(Stop::Memory));
                 }
-            } else if self.waiting() == 0 {
+            } else if self.waiting() == 0 && self.control[control::OWNERS] == 0 && !self.wake()? {
                 return Ok(None);
             }
         }
@@ -296,6 +317,32 @@ impl Session {
         self.device.wait()
     }
 
+    /// Nothing else is left to be done: some calls do not wait for their arguments, which may depend on them. More do each time, and in the end no call waits any more.
+    /// False if none has waited.
+    fn wake(&mut self) -> Result<bool, Diagnostic> {
+        if self.control[control::HAVE_WAITED] == 0 {
+            return Ok(false);
+        }
+        let Buffers { wires, ring, control, .. } = self.buffers.clone();
+        if self.may_wait() {
+            self.set(control::WOKEN, self.woken)?;
+        } else {
+            self.set(control::NEVER_WAIT, 1)?;
+            self.set(control::WOKEN, i32::MAX as u32)?;
+        }
+        let wake = [wires, ring, control].iter().map(buffer).collect::<Vec<_>>().into_iter();
+        let wake = wake.chain([self.shape.ring - 1, self.reached(control::WIRE)].map(number)).collect();
+        self.device.submit(&[self.dispatch(4, wake, Grid::Own)])?;
+        self.look()?;
+        self.woken = self.woken.saturating_mul(8);
+        Ok(self.waiting() != 0)
+    }
+
+    /// Whether calls may wait: not if most arguments of the calls that did depended on them.
+    fn may_wait(&self) -> bool {
+        self.woken < self.shape.lanes
+    }
+
     /// Lists what is free. False if that is next to nothing, or if nothing was done since it was done before.
     fn reclaim(&mut self) -> Result<bool, Diagnostic> {
         let Buffers { nodes, wires, lists, control, .. } = self.buffers.clone();
@@ -310,13 +357,16 @@ impl Session {
         let reclaim = |words: &Buffer, wide: u32, first: u32, counter: usize| {
             let reclaim = [words, &lists, &control].map(buffer).into_iter();
             let reclaim = reclaim.chain([places, wide, first, counter as u32].map(number)).collect();
-            self.dispatch(4, reclaim, Grid::Own)
+            self.dispatch(5, reclaim, Grid::Own)
         };
         let reclaims = [reclaim(&nodes, 1, 0, control::NODE_END), reclaim(&wires, 0, places, control::WIRE_END)];
         self.device.submit(&reclaims)?;
         self.look()?;
         self.stats.reclaims += 1;
         let least = self.control[control::NODE_END].min(self.control[control::WIRE_END]);
+        if least < places / SCARCE && self.may_wait() {
+            self.set(control::NEVER_WAIT, 0)?;
+        }
         Ok(worked && least >= places / LEAST_FREE)
     }
 
@@ -373,17 +423,21 @@ impl Session {
         }
     }
 
+    /// Places from which on none has been used: those behind the block of the next place, if it is none of a list.
+    fn reached(&self, next: usize) -> u32 {
+        let places = self.shape.places;
+        let is_listed = self.control[control::LISTED] != 0;
+        if is_listed { places } else { self.control[next].min(places).next_multiple_of(BLOCK) }
+    }
+
     /// Ends a run: lanes own no places any more, and what has been used is known.
     fn leave(&mut self) -> Result<(), Diagnostic> {
-        let listed = self.control[control::LISTED] != 0;
-        let (now, places) = (self.control.clone(), self.shape.places);
-        // Nothing behind the block of the next place has been used, if it is none of a list.
-        let reached = |next: usize| if listed { places } else { now[next].min(places).next_multiple_of(BLOCK) };
-        if !listed {
-            self.set(control::WIRE_END, reached(control::WIRE))?;
+        let [nodes, wires] = [control::NODE, control::WIRE].map(|next| self.reached(next));
+        if self.control[control::LISTED] == 0 {
+            self.set(control::WIRE_END, wires)?;
         }
         self.settle()?;
-        (self.used_nodes, self.used_wires) = (reached(control::NODE) as usize, reached(control::WIRE) as usize);
+        (self.used_nodes, self.used_wires) = (nodes as usize, wires as usize);
         self.is_settled = true;
         Ok(())
     }
