@@ -7,10 +7,9 @@ use crate::server::Server;
 use girih::{Code, Diagnostic, Severity, Span};
 use girih_base::diag::Fix;
 use girih_bend::analysis::MAIN;
-use girih_bend::ast::Item;
 use lsp_types::{
-    CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag,
-    Location, NumberOrString, Range, TextEdit, Url, WorkspaceEdit,
+    CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, DiagnosticRelatedInformation,
+    DiagnosticSeverity, DiagnosticTag, Location, NumberOrString, Range, TextEdit, Url, WorkspaceEdit,
 };
 use std::collections::HashMap;
 
@@ -67,7 +66,8 @@ impl Server<'_> {
         let url = params.text_document.uri;
         let known = self.known(&url)?;
         let touches = |range: Range| range.start <= params.range.end && params.range.start <= range.end;
-        let here = known.analysis.diagnostics.iter().filter(|d| d.span().source == MAIN && touches(known.range(d.span())));
+        let here =
+            known.analysis.diagnostics.iter().filter(|d| d.span().source == MAIN && touches(known.range(d.span())));
         let action = |diagnostic: &Diagnostic, fix: &Fix| {
             let edit = TextEdit::new(known.range(fix.span), fix.text.clone());
             let old = known.analysis.sources.snippet(fix.span);
@@ -87,22 +87,7 @@ impl Server<'_> {
 
 /// Where the document imports the file of a span; its first line if that file is imported by another one, or if there is no place at all.
 fn import_of(known: &Known, span: Span) -> Range {
-    let analysis = &known.analysis;
-    let Some(file) = analysis.sources.get(span.source) else { return Range::default() };
-    let path = file.name.strip_suffix(".bend").unwrap_or(&file.name);
-    let items = analysis.module(MAIN).map(|module| module.items.as_slice()).unwrap_or_default();
-    let import = items.iter().find_map(|item| match item {
-        Item::Import(import) => {
-            let text = analysis.sources.snippet(import.span);
-            let leads_there = text.split(|c: char| c.is_whitespace() || "(),".contains(c)).any(|word| {
-                let word = word.trim_start_matches("./").trim_start_matches("../");
-                !word.is_empty() && (path.ends_with(word))
-            });
-            leads_there.then_some(import.span)
-        }
-        _other => None,
-    });
-    import.map_or(Range::default(), |import| known.range(import))
+    known.analysis.import_of(span.source).map_or(Range::default(), |import| known.range(import))
 }
 
 /// Whether a warning is about something that could be left out.

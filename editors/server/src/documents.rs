@@ -86,7 +86,10 @@ mod tests {
     use super::*;
     use lsp_types::{Position, Range};
 
-    fn edited(text: &str, changes: &[((u32, u32), (u32, u32), &str)]) -> String {
+    /// From where to where, and what stands there then.
+    type Change<'t> = ((u32, u32), (u32, u32), &'t str);
+
+    fn edited(text: &str, changes: &[Change]) -> String {
         let url = Url::parse("untitled:a").expect("it is a URL");
         let mut documents = Documents::default();
         documents.open(url.clone(), "bend", 1, text.to_owned());
@@ -101,7 +104,10 @@ mod tests {
 
     #[test]
     fn edits_are_applied_in_order() {
-        assert_eq!(edited("😀ab\r\ncd", &[((0, 2), (0, 3), "x"), ((1, 0), (1, 1), ""), ((1, 1), (9, 9), "é\n")]), "😀xb\r\ndé\n");
+        assert_eq!(
+            edited("😀ab\r\ncd", &[((0, 2), (0, 3), "x"), ((1, 0), (1, 1), ""), ((1, 1), (9, 9), "é\n")]),
+            "😀xb\r\ndé\n"
+        );
     }
 
     #[test]

@@ -87,9 +87,8 @@ impl Knowledge {
     /// Forgets what may be different now that a document has changed, and returns of which documents that is so.
     pub fn forget(&mut self, changed: &Url) -> Vec<Url> {
         let name = source_name(changed);
-        let depends = |url: &Url, known: &Known| {
-            url == changed || known.misses_files || known.source_named(&name).is_some()
-        };
+        let depends =
+            |url: &Url, known: &Known| url == changed || known.misses_files || known.source_named(&name).is_some();
         let stale: Vec<Url> =
             self.known.iter().filter(|(url, known)| depends(url, known)).map(|(url, _)| url.clone()).collect();
         stale.iter().for_each(|url| _ = self.known.remove(url));

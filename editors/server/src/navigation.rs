@@ -5,8 +5,8 @@ use crate::server::Server;
 use girih_base::span::SourceId;
 use girih_bend::analysis::{MAIN, Target};
 use lsp_types::{
-    DocumentHighlight, DocumentHighlightKind, GotoDefinitionResponse, Hover, HoverContents, Location, MarkupContent, MarkupKind,
-    ReferenceParams, TextDocumentPositionParams, Url,
+    DocumentHighlight, DocumentHighlightKind, GotoDefinitionResponse, Hover, HoverContents, Location, MarkupContent,
+    MarkupKind, ReferenceParams, TextDocumentPositionParams, Url,
 };
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -72,7 +72,8 @@ impl Server<'_> {
         let definition = self.location(&known, known.analysis.definition(target))?;
         let mut found = BTreeSet::new();
         for (known, target) in self.everywhere(&known, target) {
-            for span in known.analysis.places(target).filter(|span| known.analysis.prelude_file(span.source).is_none()) {
+            for span in known.analysis.places(target).filter(|span| known.analysis.prelude_file(span.source).is_none())
+            {
                 let Some(place) = self.location(&known, span) else { continue };
                 let (start, end) = (place.range.start, place.range.end);
                 found.insert((place.uri, (start.line, start.character), (end.line, end.character)));

@@ -5,8 +5,8 @@ use crate::server::Server;
 use girih_bend::analysis::MAIN;
 use girih_bend::analysis::outline::{Kind, Symbol};
 use lsp_types::{
-    DocumentSymbol, DocumentSymbolResponse, InlayHint, InlayHintKind, InlayHintLabel, InlayHintParams, SymbolInformation, SymbolKind, Url,
-    WorkspaceSymbolParams,
+    DocumentSymbol, DocumentSymbolResponse, InlayHint, InlayHintKind, InlayHintLabel, InlayHintParams,
+    SymbolInformation, SymbolKind, Url, WorkspaceSymbolParams,
 };
 
 impl Server<'_> {

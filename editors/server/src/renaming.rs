@@ -9,7 +9,10 @@ use std::collections::HashMap;
 
 impl Server<'_> {
     /// The name that would be changed, or why it cannot be.
-    pub fn prepare_rename(&mut self, params: &TextDocumentPositionParams) -> Result<Option<PrepareRenameResponse>, String> {
+    pub fn prepare_rename(
+        &mut self,
+        params: &TextDocumentPositionParams,
+    ) -> Result<Option<PrepareRenameResponse>, String> {
         let Some(Place { known, source, at }) = self.place(params) else { return Ok(None) };
         let (span, _) = known.analysis.renamable(source, at)?;
         let placeholder = known.analysis.sources.snippet(span).to_owned();
@@ -26,8 +29,13 @@ impl Server<'_> {
             let main = known.analysis.sources.iter().next().and_then(|main| crate::files::url_of(&main.name));
             let loader = main.and_then(|main| Buffers::new(&self.documents, &main));
             let Some(loader) = loader else { continue };
-            let edits =
-                known.analysis.rename(&loader, &options(), definition.source, definition.start as usize, &params.new_name)?;
+            let edits = known.analysis.rename(
+                &loader,
+                &options(),
+                definition.source,
+                definition.start as usize,
+                &params.new_name,
+            )?;
             for edit in edits {
                 let Some(place) = self.location(&known, edit.span) else { continue };
                 let edits = changes.entry(place.uri).or_default();

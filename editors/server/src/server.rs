@@ -5,14 +5,15 @@
 
 use crate::documents::Documents;
 use crate::files::bend_files;
-use crate::known::{Known, Knowledge};
+use crate::known::{Knowledge, Known};
 use crate::prelude::PreludeFiles;
 use lsp_server::{Connection, ErrorCode, ExtractError, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{self, Notification as _};
 use lsp_types::request::{self, Request as _};
 use lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions, InitializeParams, OneOf, PublishDiagnosticsParams,
-    RenameOptions, ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, Url,
+    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions, InitializeParams, OneOf,
+    PublishDiagnosticsParams, RenameOptions, ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability,
+    TextDocumentSyncKind, TextDocumentSyncOptions, Url,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -137,12 +138,18 @@ impl Server<'_> {
                     self.report_next()?;
                     continue;
                 }
-                None => self.connection.receiver.recv().map_err(|_| "the editor went away without `exit`".to_owned())?,
+                None => {
+                    self.connection.receiver.recv().map_err(|_| "the editor went away without `exit`".to_owned())?
+                }
             };
             match message {
                 Message::Request(request) => self.request(request)?,
                 Message::Notification(notification) if notification.method == notification::Exit::METHOD => {
-                    return if self.is_shut_down { Ok(()) } else { Err("the editor sent `exit` without `shutdown`".to_owned()) };
+                    return if self.is_shut_down {
+                        Ok(())
+                    } else {
+                        Err("the editor sent `exit` without `shutdown`".to_owned())
+                    };
                 }
                 Message::Notification(notification) => self.notification(notification),
                 // The server asks nothing.
@@ -178,9 +185,7 @@ impl Server<'_> {
         let Some(url) = self.unreported.pop_front() else { return Ok(()) };
         let version = self.documents.get(&url).map(|document| document.version);
         let diagnostics = match version {
-            Some(_) if self.prelude.topic(&url).is_none() => {
-                guarded(|| self.diagnostics(&url)).unwrap_or_default()
-            }
+            Some(_) if self.prelude.topic(&url).is_none() => guarded(|| self.diagnostics(&url)).unwrap_or_default(),
             // A part of the prelude is no program of its own; a closed document has nothing wrong.
             _other => vec![],
         };
@@ -196,7 +201,8 @@ impl Server<'_> {
             Err(Refused { code: ErrorCode::InvalidRequest, message: "the session is shut down".to_owned() })
         } else {
             guarded(|| self.answer(&method, params)).unwrap_or_else(|| {
-                let message = format!("`{method}` met a mistake of the server, which goes on; its standard error says where");
+                let message =
+                    format!("`{method}` met a mistake of the server, which goes on; its standard error says where");
                 Err(Refused { code: ErrorCode::InternalError, message })
             })
         };
@@ -308,13 +314,15 @@ impl Server<'_> {
 
 /// The parameters of a request.
 fn read<P: DeserializeOwned>(params: Value) -> Result<P, Refused> {
-    let wrong = |error| Refused { code: ErrorCode::InvalidParams, message: format!("the parameters are wrong: {error}") };
+    let wrong =
+        |error| Refused { code: ErrorCode::InvalidParams, message: format!("the parameters are wrong: {error}") };
     serde_json::from_value(params).map_err(wrong)
 }
 
 /// The result of a request; nothing is `null`.
 fn written(result: &impl serde::Serialize) -> Answer {
-    let wrong = |error| Refused { code: ErrorCode::InternalError, message: format!("the result cannot be written: {error}") };
+    let wrong =
+        |error| Refused { code: ErrorCode::InternalError, message: format!("the result cannot be written: {error}") };
     serde_json::to_value(result).map_err(wrong)
 }
 

@@ -8,8 +8,9 @@ use girih_base::span::Span;
 use girih_bend::analysis::MAIN;
 use girih_bend::analysis::completion::{Candidate, Kind, complete};
 use lsp_types::{
-    CompletionItem, CompletionItemKind, CompletionResponse, CompletionTextEdit, Documentation, MarkupContent, MarkupKind,
-    ParameterInformation, ParameterLabel, SignatureHelp, SignatureInformation, TextDocumentPositionParams, TextEdit,
+    CompletionItem, CompletionItemKind, CompletionResponse, CompletionTextEdit, Documentation, MarkupContent,
+    MarkupKind, ParameterInformation, ParameterLabel, SignatureHelp, SignatureInformation, TextDocumentPositionParams,
+    TextEdit,
 };
 
 impl Server<'_> {
@@ -45,9 +46,10 @@ impl Server<'_> {
             documentation: None,
         });
         let parameters = parameters.collect();
-        let documentation = signature.comment.clone().map(|value| {
-            Documentation::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value })
-        });
+        let documentation = signature
+            .comment
+            .clone()
+            .map(|value| Documentation::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value }));
         let active = Some(signature.active as u32);
         let information = SignatureInformation {
             label: signature.label,

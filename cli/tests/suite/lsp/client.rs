@@ -109,7 +109,10 @@ impl Client {
     /// Replaces a range of a document, and returns what is wrong with it then.
     pub fn edit(&mut self, url: &str, version: i64, range: Value, text: &str) -> Vec<Value> {
         let document = json!({"uri": url, "version": version});
-        self.notify("textDocument/didChange", json!({"textDocument": document, "contentChanges": [{"range": range, "text": text}]}));
+        self.notify(
+            "textDocument/didChange",
+            json!({"textDocument": document, "contentChanges": [{"range": range, "text": text}]}),
+        );
         self.diagnostics(url, version)
     }
 
@@ -118,7 +121,10 @@ impl Client {
         loop {
             let message = self.receive();
             let params = &message["params"];
-            if message["method"] == "textDocument/publishDiagnostics" && params["uri"] == url && params["version"] == version {
+            if message["method"] == "textDocument/publishDiagnostics"
+                && params["uri"] == url
+                && params["version"] == version
+            {
                 return params["diagnostics"].as_array().expect("it is a list").clone();
             }
         }

@@ -42,7 +42,9 @@ fn checked(path: &Path) -> Vec<(String, u64)> {
 }
 
 fn reported(diagnostics: &[Value]) -> Vec<(String, u64)> {
-    let of = |d: &Value| (d["code"].as_str().unwrap_or_default().to_owned(), d["range"]["start"]["line"].as_u64().unwrap_or(0));
+    let of = |d: &Value| {
+        (d["code"].as_str().unwrap_or_default().to_owned(), d["range"]["start"]["line"].as_u64().unwrap_or(0))
+    };
     diagnostics.iter().map(of).collect()
 }
 
@@ -103,7 +105,8 @@ fn names_are_explained_found_and_renamed_across_files() {
     assert_eq!(highlights.as_array().map(Vec::len), Some(2));
     let prepared = client.request("textDocument/prepareRename", at(&main, area.clone()));
     assert_eq!(prepared["placeholder"], "area");
-    let rename = |new: &str, position: Value| json!({"textDocument": {"uri": main}, "position": position, "newName": new});
+    let rename =
+        |new: &str, position: Value| json!({"textDocument": {"uri": main}, "position": position, "newName": new});
     let edit = client.request("textDocument/rename", rename("surface", area.clone()));
     assert_eq!(edit["changes"][&main].as_array().map(Vec::len), Some(2));
     assert_eq!(edit["changes"][&shapes].as_array().map(Vec::len), Some(1));
@@ -127,6 +130,12 @@ fn open_buffers_count_more_than_files() {
     client.edit(&shapes, 2, name, "surface");
     let after = client.diagnostics(&main, 1);
     assert_eq!(after[0]["code"], "B0211", "{after:?}");
+    // A mistake in the other file is shown where it is imported, with its place.
+    let all = json!({"start": position(0, 0), "end": position(99, 0)});
+    client.edit(&shapes, 3, all, &SHAPES.replace("3.14 *", "3 *"));
+    let inside = client.diagnostics(&main, 1);
+    assert_eq!((&inside[0]["code"], &inside[0]["range"]["start"]["line"]), (&json!("B0301"), &json!(0)), "{inside:?}");
+    assert_eq!(inside[0]["relatedInformation"][0]["location"]["uri"], shapes);
     client.notify("textDocument/didClose", json!({"textDocument": {"uri": shapes}}));
     let closed = client.diagnostics(&main, 1);
     assert_eq!(closed, before, "the file counts again");
@@ -146,7 +155,8 @@ fn what_is_written_is_completed_explained_and_corrected() {
     assert_eq!(wrong[0]["range"]["start"]["line"], 2);
     let cursor = position(2, 24);
     let list = client.request("textDocument/completion", at(&other, cursor));
-    let labels: Vec<&str> = list.as_array().expect("it is a list").iter().filter_map(|item| item["label"].as_str()).collect();
+    let labels: Vec<&str> =
+        list.as_array().expect("it is a list").iter().filter_map(|item| item["label"].as_str()).collect();
     assert!(labels.contains(&"apple") && labels.contains(&"face") && labels.contains(&"List/reverse"), "{labels:?}");
     assert_eq!(list[0]["textEdit"]["range"], json!({"start": position(2, 22), "end": position(2, 24)}));
     let signature = client.request("textDocument/signatureHelp", at(&main, place(MAIN, "area", 1)));
@@ -155,7 +165,8 @@ fn what_is_written_is_completed_explained_and_corrected() {
         "textDocument/inlayHint",
         json!({"textDocument": {"uri": main}, "range": {"start": position(0, 0), "end": position(99, 0)}}),
     );
-    let shown: Vec<&str> = inlays.as_array().expect("it is a list").iter().filter_map(|hint| hint["label"].as_str()).collect();
+    let shown: Vec<&str> =
+        inlays.as_array().expect("it is a list").iter().filter_map(|hint| hint["label"].as_str()).collect();
     assert_eq!(shown, [": a", " -> String"]);
     let typo = json!({"start": place(MAIN, "twice", 1), "end": position(9, 14)});
     let wrong = client.edit(&main, 2, typo, "twize");
@@ -216,7 +227,11 @@ fn wrong_requests_have_the_errors_of_the_protocol() {
     client.notify("textDocument/didOpen", json!({"textDocument": "none"}));
     client.notify("no/such/notification", json!(7));
     let nowhere = "file:///no/such/file.bend";
-    assert_eq!(client.request("textDocument/hover", at(nowhere, position(3, 4))), Value::Null, "a document that is not there");
+    assert_eq!(
+        client.request("textDocument/hover", at(nowhere, position(3, 4))),
+        Value::Null,
+        "a document that is not there"
+    );
     client.end();
 }
 

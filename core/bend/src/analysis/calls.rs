@@ -144,9 +144,8 @@ impl Analysis {
             Target::Ctor(id) => {
                 let ctor = &self.program.ctors[id];
                 let ty = &self.program.types[ctor.ty];
-                let shown = |field: &Type| {
-                    show_scheme(&self.program, &Scheme { params: ty.vars.clone(), ty: field.clone() })
-                };
+                let shown =
+                    |field: &Type| show_scheme(&self.program, &Scheme { params: ty.vars.clone(), ty: field.clone() });
                 let fields = ctor.fields.iter().map(|field| format!("{}: {}", field.name, shown(&field.ty)));
                 return Some((fields.collect(), ty.name.to_string()));
             }

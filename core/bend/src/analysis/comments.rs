@@ -11,7 +11,8 @@ pub fn above(text: &str, at: usize) -> Option<String> {
         let open = inside.rfind("#{")?;
         return said(inside[open + "#{".len()..].lines().map(str::trim));
     }
-    let comment = |line: &str| line.trim().strip_prefix('#').map(|rest| rest.strip_prefix(' ').unwrap_or(rest).to_owned());
+    let comment =
+        |line: &str| line.trim().strip_prefix('#').map(|rest| rest.strip_prefix(' ').unwrap_or(rest).to_owned());
     let mut lines: Vec<String> = text[..start].lines().rev().map_while(comment).collect();
     lines.reverse();
     said(lines.iter().map(|line| line.trim_end()))

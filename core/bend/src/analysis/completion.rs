@@ -55,8 +55,33 @@ pub struct Completion {
 
 /// Words that begin or continue a construct.
 const KEYWORDS: &[&str] = &[
-    "def", "type", "object", "import", "from", "hvm", "return", "if", "elif", "else", "match", "case", "switch", "fold", "bend",
-    "when", "with", "open", "use", "let", "ask", "lambda", "for", "in", "as", "checked", "unchecked",
+    "def",
+    "type",
+    "object",
+    "import",
+    "from",
+    "hvm",
+    "return",
+    "if",
+    "elif",
+    "else",
+    "match",
+    "case",
+    "switch",
+    "fold",
+    "bend",
+    "when",
+    "with",
+    "open",
+    "use",
+    "let",
+    "ask",
+    "lambda",
+    "for",
+    "in",
+    "as",
+    "checked",
+    "unchecked",
 ];
 
 /// What stands for a name that is not written yet.
@@ -118,11 +143,8 @@ fn repairs(text: &str, start: usize, at: usize) -> Vec<(String, usize)> {
     let open = read(&text[..start]).open;
     let closing: String = open.iter().rev().map(|open| closing(open.bracket)).collect();
     let closed = |rest: usize| (format!("{}{word}{closing}{}", &text[..start], &text[rest..]), start);
-    let mut repairs = vec![
-        (format!("{}{word}{}", &text[..start], &text[end..]), start),
-        closed(line_end),
-        closed(item_end),
-    ];
+    let mut repairs =
+        vec![(format!("{}{word}{}", &text[..start], &text[end..]), start), closed(line_end), closed(item_end)];
     // A statement of the imperative syntax is indented.
     if indentation > 0 {
         repairs.extend([returned(line_end), returned(block_end), returned(item_end)]);
@@ -218,37 +240,45 @@ fn top_level(module: &Module) -> Vec<Candidate> {
 impl Analysis {
     /// What is in scope at the probe, the names of the top level, and the words of the language. The innermost comes first.
     fn candidates(&self) -> Vec<Candidate> {
-        let mut candidates: Vec<Candidate> = self.visible.iter().map(|visible| {
-            let ty = visible.variable.and_then(|variable| self.types.locals.get(&variable));
-            let is_function = self.local_function(visible.at).is_some();
-            let kind = match visible.name.contains('.') {
-                true => Kind::Field,
-                false if is_function => Kind::Function,
-                false => Kind::Variable,
-            };
-            Candidate { text: visible.name.to_string(), kind, detail: ty.cloned() }
-        }).collect();
+        let mut candidates: Vec<Candidate> = self
+            .visible
+            .iter()
+            .map(|visible| {
+                let ty = visible.variable.and_then(|variable| self.types.locals.get(&variable));
+                let is_function = self.local_function(visible.at).is_some();
+                let kind = match visible.name.contains('.') {
+                    true => Kind::Field,
+                    false if is_function => Kind::Function,
+                    false => Kind::Variable,
+                };
+                Candidate { text: visible.name.to_string(), kind, detail: ty.cloned() }
+            })
+            .collect();
         candidates.sort_by(|a, b| a.text.cmp(&b.text));
         // What the prelude needs for itself has a dot in its name.
         let is_helper = |name: &str, target: Target| {
             name.contains('.') && self.prelude_file(self.definition(target).source).is_some()
         };
         let names = self.names.iter().filter(|(name, target)| !is_helper(name, *target));
-        let mut global: Vec<Candidate> = names.map(|(name, target)| {
-            let kind = match target {
-                Target::Def(_) => Kind::Function,
-                Target::Ctor(_) => Kind::Constructor,
-                Target::Type(_) => Kind::Type,
-                Target::Field(..) => Kind::Field,
-                Target::Local(_) => Kind::Variable,
-                Target::Module(_) => Kind::File,
-            };
-            let detail = match target {
-                Target::Def(id) => Some(girih_term::print::show_scheme(&self.program, &self.type_without_captures(*id))),
-                _other => None,
-            };
-            Candidate { text: name.to_string(), kind, detail }
-        }).collect();
+        let mut global: Vec<Candidate> = names
+            .map(|(name, target)| {
+                let kind = match target {
+                    Target::Def(_) => Kind::Function,
+                    Target::Ctor(_) => Kind::Constructor,
+                    Target::Type(_) => Kind::Type,
+                    Target::Field(..) => Kind::Field,
+                    Target::Local(_) => Kind::Variable,
+                    Target::Module(_) => Kind::File,
+                };
+                let detail = match target {
+                    Target::Def(id) => {
+                        Some(girih_term::print::show_scheme(&self.program, &self.type_without_captures(*id)))
+                    }
+                    _other => None,
+                };
+                Candidate { text: name.to_string(), kind, detail }
+            })
+            .collect();
         global.sort_by(|a, b| a.text.cmp(&b.text));
         candidates.extend(global);
         let word = |text: &str, kind| Candidate { text: text.to_owned(), kind, detail: None };
@@ -256,7 +286,9 @@ impl Analysis {
         candidates.extend(["Any", "None"].map(|name| word(name, Kind::Type)));
         candidates.extend(KEYWORDS.iter().map(|keyword| word(keyword, Kind::Keyword)));
         let mut seen = HashSet::new();
-        candidates.retain(|candidate| candidate.text != PLACEHOLDER && seen.insert((candidate.text.clone(), candidate.kind == Kind::Type)));
+        candidates.retain(|candidate| {
+            candidate.text != PLACEHOLDER && seen.insert((candidate.text.clone(), candidate.kind == Kind::Type))
+        });
         candidates
     }
 }

@@ -82,11 +82,15 @@ impl Analysis {
     fn described_ctor(&self, id: CtorId) -> String {
         let ctor = &self.program.ctors[id];
         let ty = &self.program.types[ctor.ty];
-        let fields: Vec<String> = ctor.fields.iter().map(|field| {
-            let tilde = if field.recursive { "~" } else { "" };
-            let scheme = Scheme { params: ty.vars.clone(), ty: field.ty.clone() };
-            format!("{tilde}{}: {}", field.name, show_scheme(&self.program, &scheme))
-        }).collect();
+        let fields: Vec<String> = ctor
+            .fields
+            .iter()
+            .map(|field| {
+                let tilde = if field.recursive { "~" } else { "" };
+                let scheme = Scheme { params: ty.vars.clone(), ty: field.ty.clone() };
+                format!("{tilde}{}: {}", field.name, show_scheme(&self.program, &scheme))
+            })
+            .collect();
         let fields = if fields.is_empty() { String::new() } else { format!(" {{ {} }}", fields.join(", ")) };
         let vars = (0..ty.vars.len()).map(|i| Type::Param(i as u32)).collect();
         let whole = Scheme { params: ty.vars.clone(), ty: Type::Data(ctor.ty, vars) };

@@ -26,7 +26,8 @@ impl Analysis {
             let Some(found) = self.uses.iter().find(|found| found.span == def.name.span) else { continue };
             let super::Target::Def(id) = found.target else { continue };
             let Some(scheme) = self.types.inferred.get(&id) else { continue };
-            let shown = |ty: &Type| show_scheme(&self.program, &Scheme { params: scheme.params.clone(), ty: ty.clone() });
+            let shown =
+                |ty: &Type| show_scheme(&self.program, &Scheme { params: scheme.params.clone(), ty: ty.clone() });
             let mut ty = &scheme.ty;
             for param in &def.params {
                 let Type::Arrow(from, to) = ty else { break };

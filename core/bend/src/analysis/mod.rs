@@ -150,7 +150,9 @@ impl Analysis {
         let text = self.sources.snippet(found.span);
         match found.target {
             Target::Local(at) => !text.is_empty() && self.sources.snippet(at) == text,
-            Target::Def(_) | Target::Ctor(_) | Target::Type(_) | Target::Field(..) | Target::Module(_) => !text.is_empty(),
+            Target::Def(_) | Target::Ctor(_) | Target::Type(_) | Target::Field(..) | Target::Module(_) => {
+                !text.is_empty()
+            }
         }
     }
 
@@ -169,9 +171,8 @@ impl Analysis {
         }
         let span = self.word_at(source, at)?;
         let module = self.modules.iter().find(|module| module.source == source)?;
-        let is_broken = module.module.broken.iter().any(|broken| {
-            broken.span.start <= span.start && span.end <= broken.span.end
-        });
+        let is_broken =
+            module.module.broken.iter().any(|broken| broken.span.start <= span.start && span.end <= broken.span.end);
         let word = self.sources.snippet(span);
         let known = self.names.iter().find(|(name, _)| is_broken && name == word);
         known.map(|(_, target)| (span, *target)).or_else(|| self.imported_file(module, span))
@@ -186,10 +187,18 @@ impl Analysis {
         });
         let import = imports.next()?;
         import.from.as_ref().filter(|from| is_around(from.span))?;
-        let from_there = module.imports.iter().find(|imported| {
-            import.span.start <= imported.span.start && imported.span.end <= import.span.end
-        });
+        let from_there = module
+            .imports
+            .iter()
+            .find(|imported| import.span.start <= imported.span.start && imported.span.end <= import.span.end);
         from_there.map(|imported| (span, Target::Module(imported.module)))
+    }
+
+    /// Where the main file imports another one; none if it does not do so itself.
+    pub fn import_of(&self, source: SourceId) -> Option<Span> {
+        let main = self.modules.iter().find(|module| module.source == MAIN)?;
+        let import = main.imports.iter().find(|import| self.modules[import.module].source == source)?;
+        Some(import.span)
     }
 
     /// The word around a byte.

@@ -69,10 +69,14 @@ fn symbol(item: &Item) -> Option<Symbol> {
         Item::Type(ty) => {
             let children = match ty.syntax {
                 TypeSyntax::Object => ty.ctors.iter().flat_map(fields).collect(),
-                TypeSyntax::Imp | TypeSyntax::Fun => ty.ctors.iter().map(|ctor| {
-                    let span = ctor.fields.iter().fold(ctor.name.span, |span, field| span.to(field.name.span));
-                    Symbol { children: fields(ctor), ..leaf(&ctor.name, Kind::Constructor, span) }
-                }).collect(),
+                TypeSyntax::Imp | TypeSyntax::Fun => ty
+                    .ctors
+                    .iter()
+                    .map(|ctor| {
+                        let span = ctor.fields.iter().fold(ctor.name.span, |span, field| span.to(field.name.span));
+                        Symbol { children: fields(ctor), ..leaf(&ctor.name, Kind::Constructor, span) }
+                    })
+                    .collect(),
             };
             Symbol { children, ..leaf(&ty.name, Kind::Type, ty.span) }
         }

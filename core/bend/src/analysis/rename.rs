@@ -40,13 +40,25 @@ impl Analysis {
                 return Err(format!("`{text}` is the name of a file: rename the file, and then the imports"));
             }
         };
+        if matches!(target, Target::Def(id) if self.program.entry == Some(id)) {
+            return Err(format!("`{text}` is where the program starts, which is found by this name"));
+        }
         let in_prelude = self.prelude_file(self.definition(target).source).is_some();
         if !self.is_own(origin) || in_prelude {
             return Err(format!("`{text}` belongs to the prelude, which every program has"));
         }
         let old = self.sources.snippet(self.definition(target));
-        let span = part(text, old).map(|start| Span { start: span.start + start as u32, end: span.start + (start + old.len()) as u32, ..span });
-        Ok((span.ok_or_else(|| format!("`{text}` is another name for `{old}` here: rename `{old}` where it is written"))?, target))
+        let span = part(text, old).map(|start| Span {
+            start: span.start + start as u32,
+            end: span.start + (start + old.len()) as u32,
+            ..span
+        });
+        Ok((
+            span.ok_or_else(|| {
+                format!("`{text}` is another name for `{old}` here: rename `{old}` where it is written")
+            })?,
+            target,
+        ))
     }
 
     /// What changes if the name at a place becomes `new`. `loader` and `options` are those of this analysis.
@@ -64,9 +76,13 @@ impl Analysis {
         let (_, target) = self.renamable(source, at)?;
         let is_simple = matches!(target, Target::Local(_) | Target::Field(..) | Target::Ctor(_));
         check_name(new, is_simple)?;
-        let syntax = |d: &&girih_base::diag::Diagnostic| d.severity == Severity::Error && d.code.stage() == Stage::Syntax;
+        let syntax =
+            |d: &&girih_base::diag::Diagnostic| d.severity == Severity::Error && d.code.stage() == Stage::Syntax;
         if let Some(error) = self.diagnostics.iter().find(syntax) {
-            return Err(format!("a part of the program cannot be read, so uses of the name may be missed: {}", error.message));
+            return Err(format!(
+                "a part of the program cannot be read, so uses of the name may be missed: {}",
+                error.message
+            ));
         }
         let edits = self.edits(target, new);
         let mut texts = HashMap::new();
@@ -89,14 +105,17 @@ impl Analysis {
             let text = self.sources.snippet(found.span);
             // A constructor is written with its type in front.
             let of_type = match (target, found.target) {
-                (Target::Type(ty), Target::Ctor(ctor)) => self.program.ctors[ctor].ty == ty && self.definition(found.target) != definition,
+                (Target::Type(ty), Target::Ctor(ctor)) => {
+                    self.program.ctors[ctor].ty == ty && self.definition(found.target) != definition
+                }
                 _other => false,
             };
             let whole = if of_type { text.rsplit_once('/').map(|(ty, _)| ty) } else { Some(text) };
             let is_it = of_type || self.definition(found.target) == definition;
             let Some(start) = whole.filter(|_| is_it).and_then(|whole| part(whole, old)) else { continue };
             let start = found.span.start + start as u32;
-            edits.push(Edit { span: Span { start, end: start + old.len() as u32, ..found.span }, text: new.to_owned() });
+            edits
+                .push(Edit { span: Span { start, end: start + old.len() as u32, ..found.span }, text: new.to_owned() });
         }
         edits.sort_by_key(|edit| edit.span);
         edits.dedup_by_key(|edit| edit.span);
@@ -115,7 +134,9 @@ impl Analysis {
             return Err(format!("the name `{new}` does not work: {}", added.map_or("", |(_, message)| message)));
         }
         if self.meanings() != changed.meanings() {
-            return Err(format!("`{new}` is the name of something else already, and the program would not mean the same"));
+            return Err(format!(
+                "`{new}` is the name of something else already, and the program would not mean the same"
+            ));
         }
         Ok(())
     }
@@ -137,10 +158,14 @@ fn part(text: &str, old: &str) -> Option<usize> {
 fn check_name(new: &str, is_simple: bool) -> Result<(), Refusal> {
     let starts_well = new.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     if !starts_well || !new.chars().all(is_name_char) || new.contains("__") {
-        return Err(format!("`{new}` is not a name: a name has letters, digits, `_`, `.`, `-` and `/`, and starts with a letter"));
+        return Err(format!(
+            "`{new}` is not a name: a name has letters, digits, `_`, `.`, `-` and `/`, and starts with a letter"
+        ));
     }
     if is_simple && new.contains(['/', '.']) {
-        return Err(format!("`{new}` cannot be the name of a variable, a field or a constructor: it has `/` or `.` in it"));
+        return Err(format!(
+            "`{new}` cannot be the name of a variable, a field or a constructor: it has `/` or `.` in it"
+        ));
     }
     Ok(())
 }

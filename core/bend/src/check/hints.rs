@@ -1,9 +1,9 @@
 //! What to do about types that do not fit, for the cases that are common.
 
-use girih_base::diag::Fix;
 use super::infer::Infer;
 use super::type_errors::Why;
 use super::types::{Node, Ty, wider};
+use girih_base::diag::Fix;
 use girih_base::num::{BinOp, LiteralValue, NumKind};
 use girih_base::plural::counted;
 use girih_term::{CtorId, Term, TermKind, TypeId};

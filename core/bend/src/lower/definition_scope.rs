@@ -126,11 +126,9 @@ impl Lowering<'_> {
         let def = self.enclosing.last()?.def;
         match binding {
             Binding::Local(local) | Binding::Delayed(local) => Some((def, *local)),
-            Binding::Closed(_)
-            | Binding::Ctor(_)
-            | Binding::Function(..)
-            | Binding::Itself(_)
-            | Binding::Poisoned => None,
+            Binding::Closed(_) | Binding::Ctor(_) | Binding::Function(..) | Binding::Itself(_) | Binding::Poisoned => {
+                None
+            }
         }
     }
 

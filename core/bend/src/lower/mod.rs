@@ -33,8 +33,8 @@ use girih_base::idx::IndexVec;
 use girih_base::name::Name;
 use girih_base::span::{Sources, Span};
 use girih_term::{Body, CtorId, DefId, Program, Term, TermKind, TypeId};
-use uses::{Target, Uses};
 use std::collections::{HashMap, HashSet};
+use uses::{Target, Uses};
 
 pub(super) use entry::Entry;
 

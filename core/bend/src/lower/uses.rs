@@ -153,10 +153,11 @@ impl Uses {
         (self.found, self.visible)
     }
 
-    /// Follows a mention to where its variable is bound first.
+    /// Follows a mention to where its variable is bound first. Each step goes to a name that was noted before, so there are no more
+    /// steps than names.
     fn resolve(&mut self, mention: Mention) {
         let Mention { mut name, mut span, mut at, mut variable } = mention;
-        loop {
+        for _ in 0..=self.parts.len() + self.continued.len() {
             if let Some(Part { owner, field }) = self.parts.get(&(at, name.clone())).cloned() {
                 if let Some((ctor, index)) = field {
                     let length = (name.len() - owner.1.len()).saturating_sub(1) as u32;
@@ -166,15 +167,11 @@ impl Uses {
                 variable = self.variables.get(&owner.0).copied();
                 span.end = span.start + owner.1.len() as u32;
                 (at, name) = owner;
-            } else if let Some((earlier, _)) = self.continued.get(&at).filter(|earlier| **earlier != (at, name.clone())) {
-                let next = self.continued[&at].1.clone();
-                // A variable is bound before it is mentioned; where both are at one place, following ends.
-                if *earlier == at {
-                    break;
-                }
-                (at, name) = (*earlier, next);
-            } else {
-                break;
+                continue;
+            }
+            match self.continued.get(&at) {
+                Some((earlier, next)) if *earlier != at => (at, name) = (*earlier, next.clone()),
+                Some(_) | None => break,
             }
         }
         self.found.push(Use { span, target: Target::Local(at), variable });

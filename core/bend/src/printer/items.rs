@@ -43,7 +43,9 @@ pub fn header(item: &Item) -> Doc {
         Item::Equations(def) => match (&def.signature, &def.body) {
             (Some(signature), _) => concat([text(check(def.check)), signature_of(&def.name.node, signature)]),
             (None, FunBody::Equation(_)) => text(def.name.node.to_string()),
-            (None, FunBody::Rules(rules)) => join(rules.iter().map(|rule| rule_head(&def.name.node, rule)), || Doc::HardLine),
+            (None, FunBody::Rules(rules)) => {
+                join(rules.iter().map(|rule| rule_head(&def.name.node, rule)), || Doc::HardLine)
+            }
         },
         Item::Hvm(def) => hvm_head(def),
     }

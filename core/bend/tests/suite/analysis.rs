@@ -108,7 +108,10 @@ fn what_names_are_is_said_with_types_and_comments() {
     assert_eq!(hover(&marked(INSERT, "x < xs", 0)), "x: u24");
     assert_eq!(hover(&marked(INSERT, "xs.head", 0)), "xs: List(u24)");
     assert_eq!(hover(&marked(INSERT, "head", 0)), "head: u24    # a field of List/Cons");
-    assert!(hover(&marked(INSERT, "List/Cons", 1)).starts_with("List/Cons { head: T, ~tail: List(T) }    # a constructor of List(T)"));
+    assert!(
+        hover(&marked(INSERT, "List/Cons", 1))
+            .starts_with("List/Cons { head: T, ~tail: List(T) }    # a constructor of List(T)")
+    );
     let prelude = hover("def main():\n  return ‸List/reverse([1])\n");
     assert_eq!(prelude, "def List/reverse(xs: List(T)) -> List(T)\nThe same elements, last first.");
 }
@@ -126,7 +129,10 @@ fn types_that_nobody_wrote_are_inferred() {
 
 #[test]
 fn definitions_are_found_in_all_files() {
-    let lib = ("lib/shapes", "# A shape.\ntype Shape:\n  Circle { radius: f24 }\n\ndef area(s: Shape) -> f24:\n  return 1.0\n");
+    let lib = (
+        "lib/shapes",
+        "# A shape.\ntype Shape:\n  Circle { radius: f24 }\n\ndef area(s: Shape) -> f24:\n  return 1.0\n",
+    );
     let main = "from lib/shapes import (Shape, area)\n\ndef main(s: Shape) -> f24:\n  match s:\n    case Shape/Circle:\n      return area(s) * s.radius\n";
     let at = |word: &str, number| definition(&marked(main, word, number), &[lib]);
     assert_eq!(at("area", 1), "lib/shapes.bend: area(s: Shape) -> f24:");
@@ -146,7 +152,10 @@ fn a_variable_is_one_wherever_it_is_named_again() {
     assert_eq!(renamed(&k, "kept"), program.replace('‸', "").replace('k', "kept"));
     let rules = "(f 0 ‸x) = x\n(f n x) = (f (- n 1) (+ x n))\n\nmain = (f 3 4)\n";
     assert_eq!(renamed(rules, "y"), "(f 0 y) = y\n(f n x) = (f (- n 1) (+ x n))\n\nmain = (f 3 4)\n");
-    assert_eq!(renamed("(f‸ 0) = 0\n(f n) = (f (- n 1))\n\nmain = (f 3)\n", "down"), "(down 0) = 0\n(down n) = (down (- n 1))\n\nmain = (down 3)\n");
+    assert_eq!(
+        renamed("(f‸ 0) = 0\n(f n) = (f (- n 1))\n\nmain = (f 3)\n", "down"),
+        "(down 0) = 0\n(down n) = (down (- n 1))\n\nmain = (down 3)\n"
+    );
 }
 
 #[test]
@@ -165,6 +174,8 @@ fn renaming_is_refused_where_the_program_would_change() {
     assert_eq!(renamed(text, "y").split(':').next(), Some("refused"));
     assert_eq!(renamed(text, "3x").split(':').next(), Some("refused"));
     assert_eq!(renamed(&text.replace('‸', "").replace("def f", "def ‸f"), "g").split(':').next(), Some("refused"));
+    let start = renamed("def ‸main():\n  return 1\n", "start");
+    assert_eq!(start, "refused: `main` is where the program starts, which is found by this name");
     let prelude = renamed("def main():\n  return ‸List/reverse([1])\n", "other");
     assert_eq!(prelude, "refused: `List/reverse` belongs to the prelude, which every program has");
 }
@@ -197,7 +208,8 @@ fn calls_show_the_parameter_that_comes_next() {
         let signature = program.analysis().signature(MAIN, program.at).expect("a call is open");
         (signature.label, signature.active)
     };
-    let text = "def clamp(low: u24, high: u24, x: u24) -> u24:\n  return x\n\ndef main():\n  return clamp(1, (2 + 3), ‸\n";
+    let text =
+        "def clamp(low: u24, high: u24, x: u24) -> u24:\n  return x\n\ndef main():\n  return clamp(1, (2 + 3), ‸\n";
     assert_eq!(signature(text), ("clamp(low: u24, high: u24, x: u24) -> u24".to_owned(), 2));
     let functional = "clamp (low: u24) (high: u24) : u24 = low\n\nmain = (clamp 1 ‸\n";
     assert_eq!(signature(functional), ("clamp(low: u24, high: u24) -> u24".to_owned(), 1));
@@ -230,7 +242,8 @@ impl Loader for OnDisk {
     }
     fn folder(&self, path: &str) -> Option<Vec<String>> {
         let entries = std::fs::read_dir(self.0.parent()?.join(path)).ok()?;
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".bend").map(str::to_owned));
+        let names =
+            entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".bend").map(str::to_owned));
         let mut names: Vec<String> = names.collect();
         names.sort();
         Some(names)
