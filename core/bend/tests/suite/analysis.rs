@@ -307,3 +307,37 @@ fn every_name_of_the_test_programs_can_be_renamed() {
     assert!(refused.is_empty(), "{renamed} were renamed; refused:\n{}", refused.join("\n"));
     assert!(renamed > 50, "only {renamed} names were renamed");
 }
+
+#[test]
+fn damaged_programs_are_answered_too() {
+    let mut files = vec![];
+    programs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/bend"), &mut files);
+    files.sort();
+    let mut asked = 0;
+    for file in girih_workbench::share(16).of(files) {
+        let text = std::fs::read_to_string(&file).expect("the program can be read");
+        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).step_by(1 + text.len() / 4).collect();
+        for at in places {
+            let behind = text[at..].char_indices().nth(5).map_or(text.len(), |(length, _)| at + length);
+            // Something is missing; the rest is missing; there is a bracket too many.
+            let damaged = [
+                format!("{}{}", &text[..at], &text[behind..]),
+                text[..at].to_owned(),
+                format!("{}({}", &text[..at], &text[at..]),
+            ];
+            for text in damaged {
+                let files = [("main", text.as_str())];
+                let analysis = analyze(&Files(&files), &Options::library(), None);
+                let is_inside = |end: u32| end as usize <= text.len();
+                assert!(analysis.outline(MAIN).iter().all(|symbol| is_inside(symbol.span.end)));
+                assert!(analysis.inlays(MAIN).iter().all(|inlay| is_inside(inlay.at.end)));
+                assert!(analysis.hover(MAIN, at).is_none_or(|hover| is_inside(hover.span.end)));
+                analysis.signature(MAIN, at);
+                let completion = complete(&Files(&files), &Options::library(), at);
+                assert!(completion.start <= at);
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 200, "only {asked} programs were asked about");
+}
