@@ -23,7 +23,7 @@ impl FileLoader {
     }
 
     /// The file of a path, whether it exists or not.
-    pub(crate) fn file_place(&self, path: &str) -> PathBuf {
+    pub fn file_place(&self, path: &str) -> PathBuf {
         let mut place = self.place(path).into_os_string();
         place.push(".bend");
         PathBuf::from(place)

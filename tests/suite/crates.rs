@@ -35,7 +35,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("girih-features", &["girih"]),
     ("girih-conform", &["girih", "base", "ir", "runtime", "lower", "machine", "cpu", "wgpu"]),
     ("girih-bench", &["girih", "base", "ir", "runtime", "bend", "net"]),
-    ("girih-cli", &["girih", "base", "ir", "runtime", "machine", "term", "net", "conform", "bench"]),
+    ("girih-lsp", &["girih", "base", "bend"]),
+    ("girih-cli", &["girih", "base", "ir", "runtime", "machine", "term", "net", "conform", "bench", "lsp"]),
 ];
 
 /// What build scripts may use.

@@ -9,6 +9,7 @@ mod emit;
 mod explain;
 mod kernel;
 mod launch;
+mod lsp;
 mod net;
 mod render;
 mod run;
@@ -29,6 +30,8 @@ pub enum Verb {
     Emit(emit::Emit),
     /// Run a Triton kernel of a Python file on arrays
     Launch(launch::Launch),
+    /// Serve an editor: errors, completion and navigation by the Language Server Protocol
+    Lsp(lsp::Lsp),
     /// Draw an image shader into a PNG or GIF file
     Render(render::Render),
     /// List the devices that kernels can run on
@@ -51,6 +54,7 @@ impl Verb {
             Verb::Check(verb) => verb.run(console),
             Verb::Emit(verb) => verb.run(console),
             Verb::Launch(verb) => verb.run(console),
+            Verb::Lsp(verb) => verb.run(console),
             Verb::Render(verb) => verb.run(console),
             Verb::Devices(verb) => verb.run(console),
             Verb::Conform(verb) => verb.run(console),

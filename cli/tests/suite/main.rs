@@ -1,4 +1,6 @@
 //! The integration tests of `girih-cli`, in one program.
 
 mod commands;
+mod lsp;
+mod neovim;
 mod processes;

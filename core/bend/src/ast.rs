@@ -51,6 +51,7 @@ macro_rules! equal_wherever_it_stands {
 }
 
 equal_wherever_it_stands! {
+    Broken { name, is_type }
     Import { from, names }
     TypeDef { syntax, name, vars, ctors }
     ImpDef { check, name, params, ret, body }
@@ -68,6 +69,19 @@ pub type Ident = Node<Name>;
 pub struct Module {
     /// Its top-level items in the order of the text.
     pub items: Vec<Item>,
+    /// What is known of the items that are left out because of an error.
+    pub broken: Vec<Broken>,
+}
+
+/// An item with a syntax error.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// From its first word to the last before the next item.
+    pub span: Span,
+    /// Its name.
+    pub name: Ident,
+    /// Whether it is a type.
+    pub is_type: bool,
 }
 
 /// A top-level item.

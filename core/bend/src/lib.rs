@@ -3,6 +3,7 @@
 //! [`compile`] runs the stages: [`modules`] loads and parses all files, [`lower`] resolves names and desugars, [`check`] infers
 //! types, [`lint`] warns about what is probably a mistake.
 
+pub mod analysis;
 pub mod ast;
 pub mod check;
 mod lint;
@@ -17,6 +18,7 @@ use girih_base::diag::{Code, Diagnostic, Diagnostics, WarningLevels};
 use girih_base::name::Name;
 use girih_base::span::{SourceId, Sources};
 use girih_term::Program;
+use lower::uses::Uses;
 
 /// How a program is compiled.
 #[derive(Clone, Debug)]
@@ -73,7 +75,7 @@ pub fn compile(loader: &dyn loader::Loader, options: &Options) -> Compilation {
     // An item with a syntax error is missing from its module: to go on would report its every use.
     if let Some(loaded) = loaded.filter(|_| !diags.has_errors()) {
         let entry = lower::Entry { name: options.entry.as_ref(), arguments: &options.arguments };
-        let mut lowered = lower::lower(&loaded, &entry, &mut sources, &mut diags);
+        let mut lowered = lower::lower(&loaded, &entry, &mut sources, &mut diags, Uses::default()).program;
         check::check(&mut lowered, &mut diags, options.check_types);
         if !diags.has_errors() {
             lint::lint(&lowered, &mut diags);

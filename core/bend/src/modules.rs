@@ -380,7 +380,7 @@ impl Loading<'_> {
         let message = format!("`{path}` has no `{}`", name.name.node);
         let mut diagnostic = Diagnostic::new(Code::ImportMissingName, name.name.span, message);
         if let Some(near) = did_you_mean(&name.name.node, names.iter().map(Name::as_str)) {
-            diagnostic = diagnostic.hint(format!("it has `{near}`"));
+            diagnostic = diagnostic.hint(format!("it has `{near}`")).fix(name.name.span, near);
         }
         self.diags.push(diagnostic);
     }

@@ -33,6 +33,15 @@ pub struct Label {
     pub text: String,
 }
 
+/// A replacement of text that does what a hint says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What is replaced.
+    pub span: Span,
+    /// What stands there afterwards.
+    pub text: String,
+}
+
 /// One error or warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -46,13 +55,15 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// What the user can do.
     pub hint: Option<String>,
+    /// The hint as a change of the text, where it says exactly what to write.
+    pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
     /// A diagnostic about one place.
     pub fn new(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
         let labels = if span.is_none() { vec![] } else { vec![Label { span, text: String::new() }] };
-        Diagnostic { code, severity: code.severity(), message: message.into(), labels, hint: None }
+        Diagnostic { code, severity: code.severity(), message: message.into(), labels, hint: None, fix: None }
     }
 
     /// Says something at the place to blame.
@@ -74,6 +85,12 @@ impl Diagnostic {
     /// Says what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says what to write instead of the text at `span`, as the hint does.
+    pub fn fix(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.fix = Some(Fix { span, text: text.into() });
         self
     }
 

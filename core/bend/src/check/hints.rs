@@ -3,9 +3,22 @@
 use super::infer::Infer;
 use super::type_errors::Why;
 use super::types::{Node, Ty, wider};
+use girih_base::diag::Fix;
 use girih_base::num::{BinOp, LiteralValue, NumKind};
 use girih_base::plural::counted;
 use girih_term::{CtorId, Term, TermKind, TypeId};
+
+/// What to do about an error, as a change of the text where it is one.
+pub(super) struct Hint {
+    pub text: String,
+    pub fix: Option<Fix>,
+}
+
+impl From<String> for Hint {
+    fn from(text: String) -> Hint {
+        Hint { text, fix: None }
+    }
+}
 
 /// A hint for a term of one type in the place of another.
 pub(super) fn mismatch<'p>(
@@ -14,13 +27,14 @@ pub(super) fn mismatch<'p>(
     found: Ty,
     expected: Ty,
     why: Why<'p>,
-) -> Option<String> {
+) -> Option<Hint> {
     if let (Some(from), Some(to)) = (infer.types.number_kind(found), infer.types.number_kind(expected)) {
         return numbers(infer, term, from, to, why);
     }
     missing_arguments(infer, term, expected)
         .or_else(|| data(infer, found, expected))
         .or_else(|| tuples(infer, found, expected))
+        .map(Hint::from)
 }
 
 /// A hint for an operand that is no number.
@@ -45,17 +59,19 @@ pub(super) fn operand<'p>(infer: &mut Infer<'p>, op: BinOp, operand: &'p Term, t
     }
 }
 
-fn numbers(infer: &Infer, term: &Term, from: NumKind, to: NumKind, why: Why) -> Option<String> {
+fn numbers(infer: &Infer, term: &Term, from: NumKind, to: NumKind, why: Why) -> Option<Hint> {
     if let TermKind::Literal(value) = term.kind
         && let Some(spelling) = respell(value, to)
     {
-        return Some(format!("write `{spelling}`"));
+        let text = format!("write `{spelling}`");
+        return Some(Hint { text, fix: Some(Fix { span: term.span, text: spelling }) });
     }
     if let Why::Operand { other, .. } = why
         && let TermKind::Literal(value) = other.kind
         && let Some(spelling) = respell(value, from)
     {
-        return Some(format!("write `{spelling}` for the other operand"));
+        let text = format!("write `{spelling}` for the other operand");
+        return Some(Hint { text, fix: Some(Fix { span: other.span, text: spelling }) });
     }
     // Of an integer and a float the integer is to be converted, which loses nothing.
     let (target, from, to) = match why {
@@ -66,9 +82,9 @@ fn numbers(infer: &Infer, term: &Term, from: NumKind, to: NumKind, why: Why) -> 
     let convert = infer.program.def_named(&conversion).map(|_| format!("convert {target} with `{conversion}`"));
     if wider(to) == Some(from) {
         let rule = format!("`{}` becomes `{}` automatically, but not the other way round", to.name(), from.name());
-        return Some(convert.map_or(rule.clone(), |convert| format!("{convert}; {rule}")));
+        return Some(Hint::from(convert.map_or(rule.clone(), |convert| format!("{convert}; {rule}"))));
     }
-    convert
+    convert.map(Hint::from)
 }
 
 /// A literal as a number of another family.

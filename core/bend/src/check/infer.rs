@@ -5,6 +5,7 @@
 
 use super::annotation::Mode;
 use super::place::{Edits, Place};
+use super::show::Letters;
 use super::type_errors::Why;
 use super::types::{KindSet, Node, Ty, Types, Variable, wider};
 use super::unify::Clash;
@@ -17,6 +18,9 @@ use std::collections::HashMap;
 
 /// What is the case, or the error that was met.
 pub(super) type Checked<T> = Result<T, Box<Diagnostic>>;
+
+/// The types of local variables, in the notation of annotations.
+pub type Locals = HashMap<(DefId, LocalId), String>;
 
 /// The type of a definition that has been checked.
 #[derive(Clone, Debug)]
@@ -68,6 +72,8 @@ pub(super) struct Infer<'p> {
     widenings: Vec<Widening>,
     /// Variables that take their 24-bit kind if nothing else decides.
     defaults: Vec<Ty>,
+    /// The types of the local variables of the definitions that have been left.
+    left: Vec<(DefId, Vec<Option<LocalType>>)>,
 }
 
 impl<'p> Infer<'p> {
@@ -84,6 +90,7 @@ impl<'p> Infer<'p> {
             literals: Vec::new(),
             widenings: Vec::new(),
             defaults: Vec::new(),
+            left: Vec::new(),
         }
     }
 
@@ -96,6 +103,24 @@ impl<'p> Infer<'p> {
         self.types.level = 0;
         for (param, ty) in def.params.iter().zip(params) {
             self.set_local(*param, *ty);
+        }
+    }
+
+    /// Ends a definition: the types of its variables are kept.
+    pub fn leave(&mut self) {
+        self.left.push((self.def, std::mem::take(&mut self.locals)));
+    }
+
+    /// The types of the variables of all definitions that were left, as text.
+    pub fn shown_locals(&mut self, shown: &mut Locals) {
+        for (def, locals) in std::mem::take(&mut self.left) {
+            let letters = &mut Letters::Distinct(Vec::new());
+            for (index, ty) in locals.into_iter().enumerate() {
+                if let Some(LocalType::Mono(ty) | LocalType::Poly(ty)) = ty {
+                    let text = self.show(ty, letters);
+                    shown.insert((def, LocalId::new(index as u32)), text);
+                }
+            }
         }
     }
 

@@ -6,13 +6,14 @@
 
 use super::annotation::{Mode, Seed, as_global, is_closed};
 use super::groups::{Calls, calls, in_order, roots};
-use super::infer::{Checked, Global, Infer};
+use super::infer::{Checked, Global, Infer, Locals};
 use super::place::{Edits, untypeable};
 use super::type_errors::Why;
 use girih_base::diag::{Code, Diagnostic, Diagnostics};
 use girih_base::idx::IndexVec;
 use girih_base::plural::counted;
 use girih_term::{Body, Def, DefId, Program, Term};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 
 /// How often a group of definitions that call each other is inferred again without those that have an error. A group with
@@ -30,7 +31,9 @@ pub(super) struct Solution {
 }
 
 /// Checks a program.
-pub(super) fn solve(program: &Program, diags: &mut Diagnostics) -> Solution {
+///
+/// If `locals` is given, the types of local variables are added to it.
+pub(super) fn solve(program: &Program, diags: &mut Diagnostics, locals: Option<&mut Locals>) -> Solution {
     let mut failed = HashSet::new();
     for (id, def) in program.defs.iter_enumerated() {
         if let Some(error) = untypeable_part(def) {
@@ -49,7 +52,8 @@ pub(super) fn solve(program: &Program, diags: &mut Diagnostics) -> Solution {
     let globals = program.defs.iter_enumerated().map(known).collect();
     let (closed, open): (Vec<_>, Vec<_>) =
         clusters.into_values().partition(|cluster| is_closed(&program.defs[cluster[0]]));
-    let mut work = Work { program, globals, calls, roots, edits: Edits::default(), failed };
+    let locals = locals.map(RefCell::new);
+    let mut work = Work { program, globals, calls, roots, edits: Edits::default(), failed, locals };
     for group in in_order(&open, &work.calls).into_iter().chain(closed) {
         work.solve_group(group, diags);
     }
@@ -73,6 +77,8 @@ struct Work<'p> {
     roots: IndexVec<DefId, DefId>,
     edits: Edits,
     failed: HashSet<DefId>,
+    /// The types of local variables, if they are wanted.
+    locals: Option<RefCell<&'p mut Locals>>,
 }
 
 /// A group whose inference went well.
@@ -149,6 +155,12 @@ impl Work<'_> {
         is_solved.then_some(whole)
     }
 
+    fn show_locals(&self, infer: &mut Infer<'_>) {
+        if let Some(locals) = &self.locals {
+            infer.shown_locals(&mut locals.borrow_mut());
+        }
+    }
+
     /// Infers a group. If that fails: the first definition with an error.
     fn attempt(&self, group: &[DefId], mode: Mode) -> Result<Solved, (DefId, Box<Diagnostic>)> {
         let mut infer = Infer::new(self.program, &self.globals, mode);
@@ -161,10 +173,16 @@ impl Work<'_> {
             seeds.push((id, seed));
         }
         for (id, seed) in &seeds {
-            infer.definition(*id, seed).map_err(|error| (*id, error))?;
+            let done = infer.definition(*id, seed);
+            infer.leave();
+            if let Err(error) = done {
+                self.show_locals(&mut infer);
+                return Err((*id, error));
+            }
         }
         let mut edits = Edits::default();
         infer.settle(&mut edits);
+        self.show_locals(&mut infer);
         let types = seeds.into_iter().map(|(id, seed)| {
             let span = self.program.defs[id].span;
             let found = infer.types.unify(seed.in_group, seed.whole);

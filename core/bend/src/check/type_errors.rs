@@ -89,7 +89,9 @@ impl<'p> Infer<'p> {
         let mut error = Diagnostic::new(Code::TypeMismatch, blame(term).span, message);
         error = error.at(self.role(why, &found_name));
         error = self.origin(error, why, &expected_name);
-        error.hint = hints::mismatch(self, term, found, expected, why);
+        if let Some(hint) = hints::mismatch(self, term, found, expected, why) {
+            (error.hint, error.fix) = (Some(hint.text), hint.fix);
+        }
         Box::new(error)
     }
 

@@ -1,6 +1,7 @@
 //! Arguments: of constructors and primitives, which take all of theirs at once, and named ones.
 
 use super::definition_scope::{Binding, apply};
+use super::uses::Target as Meaning;
 use super::{Entity, Lowering, invalid};
 use crate::ast::{Expr, ExprKind, Ident};
 use girih_base::diag::{Code, Diagnostic, did_you_mean};
@@ -60,16 +61,20 @@ impl Lowering<'_> {
     /// What a call calls, as far as it is no ordinary value.
     fn head(&mut self, function: &Expr) -> Option<Head> {
         let ExprKind::Var(name) = &function.node else { return None };
-        match self.find(name) {
-            Some(Binding::Ctor(ctor)) => return Some(Head::Ctor(ctor)),
-            Some(_) => return None,
-            None => {}
+        let head = match self.find(name) {
+            Some(Binding::Ctor(ctor)) => Some(Head::Ctor(ctor)),
+            Some(_) => None,
+            None => match self.find_entity(name) {
+                Some(Entity::Ctor(ctor)) => Some(Head::Ctor(ctor)),
+                Some(Entity::Def(_) | Entity::Tag(_)) => None,
+                None => name.strip_prefix('%').and_then(Prim::find).map(Head::Prim),
+            },
+        };
+        // Of any other head the use is noted when its value is made.
+        if let Some(Head::Ctor(_)) = head {
+            self.note_use(name, function.span);
         }
-        match self.find_entity(name) {
-            Some(Entity::Ctor(ctor)) => Some(Head::Ctor(ctor)),
-            Some(Entity::Def(_) | Entity::Tag(_)) => None,
-            None => name.strip_prefix('%').and_then(Prim::find).map(Head::Prim),
-        }
+        head
     }
 
     fn apply_head(&mut self, head: Option<Head>, function: &Expr, args: Vec<Term>, span: Span) -> Term {
@@ -120,13 +125,13 @@ impl Lowering<'_> {
         let scopes = self.scopes[module].values.iter().chain(&self.prelude.values);
         let ctors = scopes.filter(|(_, e)| matches!(e, Entity::Ctor(_))).map(|(n, _)| n.as_str());
         if let Some(near) = did_you_mean(name, ctors) {
-            diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+            diagnostic = diagnostic.hint(format!("did you mean `{near}`?")).fix(span, near);
         }
         self.report(diagnostic);
     }
 
     /// The parameter names of what is called; none if they are not known.
-    fn parameters_of(&mut self, function: &Expr) -> Option<(Name, Vec<Option<Name>>)> {
+    fn parameters_of(&mut self, function: &Expr) -> Option<(Callee, Vec<Option<Ident>>)> {
         let ExprKind::Var(name) = &function.node else { return None };
         let entity = match self.find(name) {
             Some(Binding::Closed(TermKind::Global(def)) | Binding::Function(def, _) | Binding::Itself(def)) => {
@@ -138,21 +143,25 @@ impl Lowering<'_> {
         };
         let parameters = match entity {
             Entity::Def(def) => self.parameters.get(&def).filter(|p| !p.is_empty())?.clone(),
-            Entity::Ctor(ctor) => self.program.ctors[ctor].fields.iter().map(|f| Some(f.name.clone())).collect(),
+            Entity::Ctor(ctor) => {
+                let fields = self.program.ctors[ctor].fields.iter();
+                fields.map(|field| Some(Ident::new(field.name.clone(), Span::NONE))).collect()
+            }
             Entity::Tag(_) => return None,
         };
-        Some((name.clone(), parameters))
+        Some((Callee { name: name.clone(), entity }, parameters))
     }
 
     /// Arguments in the order of the parameters. They are computed in that order.
     fn order(
         &mut self,
-        what: &Name,
-        parameters: &[Option<Name>],
+        callee: &Callee,
+        parameters: &[Option<Ident>],
         args: &[Expr],
         named: &[(Ident, Expr)],
         span: Span,
     ) -> Option<Vec<Term>> {
+        let what = &callee.name;
         let mut given: Vec<Option<&Expr>> = args.iter().map(Some).collect();
         if given.len() > parameters.len() {
             let message = format!("`{what}` takes {} arguments, not {}", parameters.len(), given.len() + named.len());
@@ -162,7 +171,10 @@ impl Lowering<'_> {
         given.resize(parameters.len(), None);
         let mut right = true;
         for (name, value) in named {
-            let place = parameters.iter().position(|p| p.as_ref() == Some(&name.node));
+            let place = parameters.iter().position(|p| p.as_ref().is_some_and(|p| p.node == name.node));
+            if let Some(place) = place {
+                self.note_parameter(callee, parameters, place, name.span);
+            }
             match place.map(|place| given[place].replace(value)) {
                 Some(None) => {}
                 Some(Some(_)) => {
@@ -177,7 +189,7 @@ impl Lowering<'_> {
         }
         let missing: Vec<String> = std::iter::zip(parameters, &given)
             .filter(|(_, value)| value.is_none())
-            .map(|(name, _)| format!("`{}`", name.as_ref().map_or("_", Name::as_str)))
+            .map(|(name, _)| format!("`{}`", name.as_ref().map_or("_", |name| name.node.as_str())))
             .collect();
         if right && !missing.is_empty() {
             right = false;
@@ -195,15 +207,35 @@ impl Lowering<'_> {
         Some(given.into_iter().flatten().map(|value| self.expression(value)).collect())
     }
 
-    fn unknown_parameter(&mut self, what: &Name, parameters: &[Option<Name>], name: &Ident) {
-        let known: Vec<&str> = parameters.iter().flatten().map(Name::as_str).collect();
-        let message = format!("`{what}` has no parameter `{}`", name.node);
-        let hint = match did_you_mean(&name.node, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("it has {}", known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")),
+    /// Notes what the name of a named argument stands for.
+    fn note_parameter(&mut self, callee: &Callee, parameters: &[Option<Ident>], place: usize, span: Span) {
+        let target = match (callee.entity, &parameters[place]) {
+            (Entity::Ctor(ctor) | Entity::Tag(ctor), _) => Meaning::Field(ctor, place),
+            (Entity::Def(_), Some(parameter)) => Meaning::Local(parameter.span),
+            (Entity::Def(_), None) => return,
         };
-        self.report(Diagnostic::new(Code::UnknownField, name.span, message).hint(hint));
+        self.uses.note(span, target);
     }
+
+    fn unknown_parameter(&mut self, what: &Name, parameters: &[Option<Ident>], name: &Ident) {
+        let known: Vec<&str> = parameters.iter().flatten().map(|name| name.node.as_str()).collect();
+        let message = format!("`{what}` has no parameter `{}`", name.node);
+        let diagnostic = Diagnostic::new(Code::UnknownField, name.span, message);
+        let diagnostic = match did_you_mean(&name.node, known.iter().copied()) {
+            Some(near) => diagnostic.hint(format!("did you mean `{near}`?")).fix(name.span, near),
+            None => {
+                let known: Vec<String> = known.iter().map(|k| format!("`{k}`")).collect();
+                diagnostic.hint(format!("it has {}", known.join(", ")))
+            }
+        };
+        self.report(diagnostic);
+    }
+}
+
+/// What a call with named arguments calls.
+struct Callee {
+    name: Name,
+    entity: Entity,
 }
 
 /// What takes all its arguments at once.

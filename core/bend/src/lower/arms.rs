@@ -95,6 +95,7 @@ impl<'l> Lowering<'l> {
 
     fn arm_head<B>(&mut self, arm: &ArmSyntax<B>) -> Head {
         let Some(name) = &arm.name else { return Head::Rest(None) };
+        self.note_constructor(&name.node, name.span);
         match self.find_ctor(&name.node) {
             Some(ctor) => Head::Ctor(ctor),
             None if name.node.contains('/') => {
@@ -120,7 +121,7 @@ impl<'l> Lowering<'l> {
             self.program.ctors[ctor].fields.iter().map(|f| (f.name.clone(), f.recursive)).collect();
         let mut fields = vec![];
         for (name, recursive) in infos {
-            fields.push(self.field(choice, &name, recursive, arm.span));
+            fields.push(self.field(choice, &[ctor], &name, recursive, arm.span));
         }
         let mut body = body(self, &arm.body);
         self.leave(mark);
@@ -139,13 +140,13 @@ impl<'l> Lowering<'l> {
         let first = choice.name.or(rest)?;
         let whole = self.local(first.node.clone(), if rest.is_some() { span } else { first.span });
         for name in choice.name.into_iter().chain(rest) {
-            self.bind(name.node.clone(), Binding::Local(whole));
+            self.bind(name.node.clone(), name.span, Binding::Local(whole));
         }
         Some(whole)
     }
 
     /// Variables for a field, which the arm sees as `x.field` if the value has a name.
-    fn field(&mut self, choice: Choice<'_>, name: &Name, recursive: bool, span: Span) -> Field {
+    fn field(&mut self, choice: Choice<'_>, ctors: &[CtorId], name: &Name, recursive: bool, span: Span) -> Field {
         let full = match choice.name {
             Some(value) => Name::from(format!("{}.{name}", value.node)),
             None => hidden(name),
@@ -153,8 +154,17 @@ impl<'l> Lowering<'l> {
         let local = self.local(full.clone(), span);
         let folds = recursive && choice.fold.is_some();
         let seen = if folds { self.local(full.clone(), span) } else { local };
-        self.bind(full, Binding::Local(seen));
+        if let Some(owner) = choice.name {
+            let at = ctors.iter().find_map(|ctor| Some((*ctor, self.position(*ctor, name)?)));
+            self.uses.part(&full, span, (owner.span, owner.node.clone()), at);
+        }
+        self.bind(full, span, Binding::Local(seen));
         Field { local, seen }
+    }
+
+    /// Which field of a constructor has a name.
+    fn position(&self, ctor: CtorId, name: &Name) -> Option<usize> {
+        self.program.ctors[ctor].fields.iter().position(|field| field.name == *name)
     }
 
     fn place_fields(&mut self, choice: Choice<'_>, fields: &[Field], body: &mut Term) {
@@ -180,13 +190,13 @@ impl<'l> Lowering<'l> {
         let whole = if folds { self.bind_whole(choice, rest, arm.span) } else { None };
         if !folds {
             for name in choice.name.into_iter().chain(rest) {
-                self.bind(name.node.clone(), Binding::Local(scrutinee));
+                self.bind(name.node.clone(), name.span, Binding::Local(scrutinee));
             }
         }
         let mut fields = vec![];
         if choice.name.is_some() {
             for (name, recursive) in self.common_fields(ctors) {
-                fields.push((name.clone(), self.field(choice, &name, recursive, arm.span)));
+                fields.push((name.clone(), self.field(choice, ctors, &name, recursive, arm.span)));
             }
         }
         let mut body = body(self, &arm.body);
@@ -200,7 +210,7 @@ impl<'l> Lowering<'l> {
             self.place_fields(choice, std::slice::from_ref(&field), &mut body);
             if uses(&body, field.local) > 0 {
                 let value = self.by_constructor(choice.ty, ctors, scrutinee, arm.span, |this, ctor, fields| {
-                    let at = this.program.ctors[ctor].fields.iter().position(|f| f.name == name);
+                    let at = this.position(ctor, &name);
                     at.map_or(invalid(arm.span), |at| this.local_term(fields[at], arm.span))
                 });
                 binds.push(Bind { target: Target::Var(field.local), value });
@@ -295,7 +305,7 @@ impl<'l> Lowering<'l> {
         let local = self.as_local(scrutinee, name, &mut binds);
         let mark = self.enter();
         for name in name.into_iter().chain(rest) {
-            self.bind(name.node.clone(), Binding::Local(local));
+            self.bind(name.node.clone(), name.span, Binding::Local(local));
         }
         let body = body(self, &arm.body);
         self.leave(mark);

@@ -8,7 +8,7 @@ use super::choices::LowerBody;
 use super::expressions::with_binds;
 use super::literals::hidden;
 use crate::ast::{
-    Block, Expr, Ident, ImpDef, InPlaceOp, InPlaceTarget, Pattern, Stmt, StmtKind, Target as TargetSyntax,
+    Block, Expr, Ident, ImpDef, InPlaceOp, InPlaceTarget, Pattern, PatternKind, Stmt, StmtKind, Target as TargetSyntax,
 };
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -182,7 +182,10 @@ impl<'l> Lowering<'l> {
         let Some(((first, first_span), others)) = ends.split_first() else { return End::Broken };
         for (end, span) in others {
             let message = match (first, end) {
-                (first, end) if first == end => continue,
+                (first, end) if first == end => {
+                    self.note_same(first, end);
+                    continue;
+                }
                 (End::Return, _) => format!("this branch of `{what}` assigns, but the first one returns"),
                 (_, End::Return) => format!("this branch of `{what}` returns, but the first one assigns"),
                 (End::Assign { pattern: a, .. }, End::Assign { pattern: b, .. }) if a == b => {
@@ -198,6 +201,20 @@ impl<'l> Lowering<'l> {
             return End::Broken;
         }
         first.clone()
+    }
+
+    /// Notes that a branch assigns the variables that the first one assigns.
+    fn note_same(&mut self, first: &End, other: &End) {
+        let (End::Assign { pattern: first, .. }, End::Assign { pattern: other, .. }) = (first, other) else { return };
+        let mut pending = vec![(first, other)];
+        while let Some((first, other)) = pending.pop() {
+            match (&first.node, &other.node) {
+                (PatternKind::Var(name), PatternKind::Var(_)) => self.uses.mention(name, other.span, first.span, None),
+                (PatternKind::Tuple(first), PatternKind::Tuple(other))
+                | (PatternKind::Sup(first), PatternKind::Sup(other)) => pending.extend(first.iter().zip(other)),
+                _without_variables => {}
+            }
+        }
     }
 
     fn check_last(&mut self, what: &str, rest: &[Stmt]) {

@@ -86,7 +86,7 @@ impl<'l> Lowering<'l> {
         let number = self.as_local(number, name.as_ref(), &mut binds);
         self.with_clause(&s.with, &mut binds);
         if let Some(name) = &name {
-            self.bind(name.node.clone(), Binding::Local(number));
+            self.bind(name.node.clone(), name.span, Binding::Local(number));
         }
         let mut cases = vec![];
         for (i, case) in s.cases.iter().enumerate() {
@@ -95,6 +95,7 @@ impl<'l> Lowering<'l> {
         let inner = self.enter();
         let pred = name.as_ref().map(|name| {
             let pred = Name::from(format!("{}-{}", name.node, s.cases.len()));
+            self.uses.part(&pred, name.span, (name.span, name.node.clone()), None);
             self.bind_local(&pred, name.span)
         });
         let default = body(self, &s.default);

@@ -1,7 +1,8 @@
 //! Gives every type, constructor and definition its place in the program, and fills the scopes of the modules.
 
+use super::uses::Target;
 use super::{Declared, Entity, Lowering, Place, Scope};
-use crate::ast::{Check, FunBody, FunDef, Ident, ImpDef, Item, PatternKind, TypeDef};
+use crate::ast::{Check, FunBody, FunDef, Ident, ImpDef, Item, Pattern, PatternKind, TypeDef};
 use crate::modules::{Bound, ModuleId, Role};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::Idx;
@@ -76,7 +77,7 @@ impl<'a> Lowering<'a> {
         module: ModuleId,
         name: &Ident,
         check: bool,
-        parameters: Vec<Option<Name>>,
+        parameters: Vec<Option<Ident>>,
     ) -> Option<Place> {
         if self.is_taken(module, name) || self.clashes(module, name) {
             return None;
@@ -92,6 +93,7 @@ impl<'a> Lowering<'a> {
             body: Body::Term(Term::new(TermKind::Invalid, name.span)),
         });
         self.parameters.insert(def, parameters);
+        self.uses.note(name.span, Target::Def(def));
         self.scope_mut(module).values.insert(name.node.clone(), Entity::Def(def));
         Some(Place::Def(def))
     }
@@ -113,6 +115,7 @@ impl<'a> Lowering<'a> {
             ctors: vec![],
         });
         self.scope_mut(module).types.insert(ty.name.node.clone(), id);
+        self.uses.note(ty.name.span, Target::Type(id));
         for ctor in &ty.ctors {
             let name = Ident::new(ty.full_name(ctor), ctor.name.span);
             if self.is_taken(module, &name) || self.clashes(module, &name) {
@@ -122,6 +125,10 @@ impl<'a> Lowering<'a> {
             let full = self.full_name(module, &name.node);
             let ctor = self.program.ctors.push(Ctor { name: full, span: name.span, ty: id, tag, fields: vec![] });
             self.program.types[id].ctors.push(ctor);
+            // The constructor of an object stands where its type does.
+            if name.span != ty.name.span {
+                self.uses.note(name.span, Target::Ctor(ctor));
+            }
             let scope = self.scope_mut(module);
             scope.values.insert(Name::from(format!("{}/tag", name.node)), Entity::Tag(ctor));
             scope.values.insert(name.node, Entity::Ctor(ctor));
@@ -222,6 +229,19 @@ impl<'a> Lowering<'a> {
             let mut bind = |local: Name, value: Entity| {
                 scope.values.entry(local).or_insert(value);
             };
+            let target = match (ty, value) {
+                (Some(ty), _) => Some(Target::Type(ty)),
+                (None, Some(Entity::Def(def))) => Some(Target::Def(def)),
+                (None, Some(Entity::Ctor(ctor) | Entity::Tag(ctor))) => Some(Target::Ctor(ctor)),
+                (None, None) => None,
+            };
+            let target = match import.how {
+                Bound::Named => target,
+                Bound::Among | Bound::Shortcut => Some(Target::Module(import.module)),
+            };
+            if let Some(target) = target {
+                self.uses.note(import.span, target);
+            }
             if let Some(value) = value {
                 bind(import.local.clone(), value);
             }
@@ -302,18 +322,20 @@ pub(super) fn imp_is_annotated(def: &ImpDef) -> bool {
     def.ret.is_some() || def.params.iter().any(|p| p.ty.is_some())
 }
 
-fn imp_parameters(def: &ImpDef) -> Vec<Option<Name>> {
-    def.params.iter().map(|p| Some(p.name.node.clone())).collect()
+fn imp_parameters(def: &ImpDef) -> Vec<Option<Ident>> {
+    def.params.iter().map(|p| Some(p.name.clone())).collect()
 }
 
-fn fun_parameters(def: &FunDef) -> Vec<Option<Name>> {
+fn fun_parameters(def: &FunDef) -> Vec<Option<Ident>> {
     match (&def.body, &def.signature) {
-        (FunBody::Equation(_), Some(signature)) => signature.params.iter().map(|p| Some(p.name.node.clone())).collect(),
+        (FunBody::Equation(_), Some(signature)) => signature.params.iter().map(|p| Some(p.name.clone())).collect(),
         (FunBody::Rules(rules), _) => match rules.as_slice() {
             [rule] => {
-                let name =
-                    |kind: &PatternKind| if let PatternKind::Var(name) = kind { Some(name.clone()) } else { None };
-                rule.patterns.iter().map(|p| name(&p.node)).collect()
+                let name = |pattern: &Pattern| match &pattern.node {
+                    PatternKind::Var(name) => Some(Ident::new(name.clone(), pattern.span)),
+                    _ => None,
+                };
+                rule.patterns.iter().map(name).collect()
             }
             _ => vec![],
         },

@@ -4,6 +4,7 @@
 //! parameter of every scope in between; the scope remembers the term that its parent passes for it.
 
 use super::monads::Monad;
+use super::uses::{Target, Variable, Visible};
 use super::{Entity, Lowering, invalid};
 use crate::modules::ModuleId;
 use girih_base::diag::{Code, Diagnostic, did_you_mean};
@@ -24,7 +25,7 @@ pub(super) struct DefinitionScope {
     pub(super) params: Vec<LocalId>,
     /// What the parent passes for each captured variable, in the parent's terms.
     pub(super) captured: Vec<Term>,
-    captures: HashMap<Name, Binding>,
+    captures: HashMap<Name, Bound>,
     scope: LocalNames,
     /// The monads of the enclosing `with` blocks, innermost last.
     pub(super) monads: Vec<Monad>,
@@ -50,20 +51,27 @@ pub(super) enum Binding {
     Poisoned,
 }
 
+/// What a local name means, and where its name stands; at no place if the program does not write it.
+#[derive(Clone)]
+pub(super) struct Bound {
+    pub(super) binding: Binding,
+    pub(super) at: Span,
+}
+
 /// The names in scope. The last binding of a name counts; all end in the reverse of the order in which they began.
 #[derive(Default)]
 struct LocalNames {
-    bindings: HashMap<Name, Vec<Binding>>,
+    bindings: HashMap<Name, Vec<Bound>>,
     order: Vec<Name>,
 }
 
 impl LocalNames {
-    fn bind(&mut self, name: Name, binding: Binding) {
-        self.bindings.entry(name.clone()).or_default().push(binding);
+    fn bind(&mut self, name: Name, bound: Bound) {
+        self.bindings.entry(name.clone()).or_default().push(bound);
         self.order.push(name);
     }
 
-    fn find(&self, name: &str) -> Option<&Binding> {
+    fn find(&self, name: &str) -> Option<&Bound> {
         self.bindings.get(name)?.last()
     }
 
@@ -105,15 +113,29 @@ impl Lowering<'_> {
         self.innermost().locals.push(Local { name: name.into(), span })
     }
 
-    /// Brings a name into scope, until [`leave`](Self::leave) is given the mark of an [`enter`](Self::enter) before it.
-    pub(super) fn bind(&mut self, name: Name, binding: Binding) {
-        self.innermost().scope.bind(name, binding);
+    /// Brings a name into scope that stands at `at`, until [`leave`](Self::leave) is given the mark of an [`enter`](Self::enter)
+    /// before it.
+    pub(super) fn bind(&mut self, name: Name, at: Span, binding: Binding) {
+        let variable = self.variable(&binding);
+        self.uses.bind(&name, at, variable);
+        self.innermost().scope.bind(name, Bound { binding, at });
+    }
+
+    /// The variable that a binding of the innermost scope is.
+    fn variable(&self, binding: &Binding) -> Option<Variable> {
+        let def = self.enclosing.last()?.def;
+        match binding {
+            Binding::Local(local) | Binding::Delayed(local) => Some((def, *local)),
+            Binding::Closed(_) | Binding::Ctor(_) | Binding::Function(..) | Binding::Itself(_) | Binding::Poisoned => {
+                None
+            }
+        }
     }
 
     /// A new local variable in scope.
     pub(super) fn bind_local(&mut self, name: &Name, span: Span) -> LocalId {
         let local = self.local(name.clone(), span);
-        self.bind(name.clone(), Binding::Local(local));
+        self.bind(name.clone(), span, Binding::Local(local));
         local
     }
 
@@ -133,7 +155,7 @@ impl Lowering<'_> {
     }
 
     /// What a local name means in the scope at `depth`.
-    pub(super) fn find_local(&mut self, depth: usize, name: &str) -> Option<Binding> {
+    pub(super) fn find_local(&mut self, depth: usize, name: &str) -> Option<Bound> {
         let scope = &self.enclosing[depth];
         if let Some(binding) = scope.scope.find(name) {
             return Some(binding.clone());
@@ -142,7 +164,8 @@ impl Lowering<'_> {
             return Some(binding.clone());
         }
         let outer = self.find_local(depth.checked_sub(1)?, name)?;
-        let (passed, delayed, span) = match &outer {
+        let at = outer.at;
+        let (passed, delayed, span) = match &outer.binding {
             Binding::Closed(_) | Binding::Ctor(_) | Binding::Poisoned => return Some(outer),
             Binding::Local(local) => (TermKind::Local(*local), false, self.enclosing[depth - 1].locals[*local].span),
             Binding::Delayed(local) => (TermKind::Local(*local), true, self.enclosing[depth - 1].locals[*local].span),
@@ -158,13 +181,76 @@ impl Lowering<'_> {
         scope.params.insert(place, local);
         scope.captured.push(Term::new(passed, span));
         let binding = if delayed { Binding::Delayed(local) } else { Binding::Local(local) };
-        scope.captures.insert(Name::new(name), binding.clone());
-        Some(binding)
+        let bound = Bound { binding, at };
+        scope.captures.insert(Name::new(name), bound.clone());
+        Some(bound)
     }
 
     /// A local name in the current scope.
     pub(super) fn find(&mut self, name: &str) -> Option<Binding> {
+        self.find_bound(name).map(|bound| bound.binding)
+    }
+
+    fn find_bound(&mut self, name: &str) -> Option<Bound> {
         self.find_local(self.enclosing.len().checked_sub(1)?, name)
+    }
+
+    /// Notes what a name stands for that is used at `span`.
+    pub(super) fn note_use(&mut self, name: &Name, span: Span) {
+        if !self.uses.are_wanted() {
+            return;
+        }
+        if self.uses.is_probed(span) {
+            let visible = self.visible();
+            self.uses.see(visible);
+        }
+        if let Some(bound) = self.find_bound(name) {
+            let variable = self.variable(&bound.binding);
+            match bound.binding {
+                Binding::Closed(TermKind::Global(def)) if bound.at.is_none() => {
+                    self.uses.note(span, Target::Def(def));
+                }
+                _local => self.uses.mention(name, span, bound.at, variable),
+            }
+        } else if let Some(entity) = self.find_entity(name) {
+            self.note_entity(entity, span);
+        }
+    }
+
+    /// Notes that a name stands for a constructor or a definition.
+    pub(super) fn note_entity(&mut self, entity: Entity, span: Span) {
+        let target = match entity {
+            Entity::Def(def) => Target::Def(def),
+            Entity::Ctor(ctor) | Entity::Tag(ctor) => Target::Ctor(ctor),
+        };
+        self.uses.note(span, target);
+    }
+
+    /// Notes which constructor a name of a pattern stands for, if it stands for one.
+    pub(super) fn note_constructor(&mut self, name: &Name, span: Span) {
+        if let Some(ctor) = self.find_ctor(name) {
+            self.uses.note(span, Target::Ctor(ctor));
+        }
+    }
+
+    /// All local names in scope; of several bindings of a name the last.
+    fn visible(&self) -> Vec<Visible> {
+        let names = self.enclosing.iter().enumerate().flat_map(|(depth, scope)| {
+            let of_scope = scope.scope.bindings.iter().filter_map(|(name, bound)| Some((name, bound.last()?)));
+            of_scope.map(move |(name, bound)| (depth, name, bound))
+        });
+        let mut innermost: HashMap<&Name, (usize, &Bound)> = HashMap::new();
+        for (depth, name, bound) in names.filter(|(_, name, _)| !name.contains('%')) {
+            innermost.insert(name, (depth, bound));
+        }
+        let visible = innermost.into_iter().map(|(name, (depth, bound))| {
+            let variable = match &bound.binding {
+                Binding::Local(local) | Binding::Delayed(local) => Some((self.enclosing[depth].def, *local)),
+                _closed => None,
+            };
+            Visible { name: name.clone(), at: bound.at, variable }
+        });
+        visible.collect()
     }
 
     /// A top-level name.
@@ -176,7 +262,7 @@ impl Lowering<'_> {
     /// The constructor of a name in a pattern. Local variables hide none there, but another name for one counts.
     pub(super) fn find_ctor(&self, name: &str) -> Option<CtorId> {
         let local = self.enclosing.iter().rev().find_map(|scope| scope.scope.find(name));
-        if let Some(Binding::Ctor(ctor)) = local {
+        if let Some(Bound { binding: Binding::Ctor(ctor), .. }) = local {
             return Some(*ctor);
         }
         match self.find_entity(name) {
@@ -187,6 +273,7 @@ impl Lowering<'_> {
 
     /// The value of a name.
     pub(super) fn name(&mut self, name: &Name, span: Span) -> Term {
+        self.note_use(name, span);
         if let Some(binding) = self.find(name) {
             return self.bound(binding, span);
         }
@@ -242,9 +329,9 @@ impl Lowering<'_> {
             ("wrap", _) => {
                 diagnostic.hint("`wrap` exists inside a `with` block: outside, write `IO/wrap` and the like")
             }
-            (_, Some(near)) => diagnostic.hint(format!("did you mean `{near}`?")),
-            ("True" | "true", None) => diagnostic.hint("truth values are numbers in Bend: write 1"),
-            ("False" | "false", None) => diagnostic.hint("truth values are numbers in Bend: write 0"),
+            (_, Some(near)) => diagnostic.hint(format!("did you mean `{near}`?")).fix(span, near),
+            ("True" | "true", None) => diagnostic.hint("truth values are numbers in Bend: write 1").fix(span, "1"),
+            ("False" | "false", None) => diagnostic.hint("truth values are numbers in Bend: write 0").fix(span, "0"),
             (_, None) if name.contains('-') => {
                 diagnostic.hint("`-` is part of names: put spaces around it for a subtraction")
             }

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 struct RuleInfo<'r> {
     rule: &'r Rule,
     /// Its variables, in the order of the text.
-    names: Vec<Name>,
+    names: Vec<(Name, Span)>,
     /// Its scopeless variables.
     links: Vec<(Name, Span)>,
     /// How many leaves lead to it.
@@ -92,10 +92,12 @@ impl Lowering<'_> {
     }
 
     /// The variables of a rule; of several of one name the last counts.
-    fn unique_names(&mut self, names: Vec<(Name, Span)>) -> Vec<Name> {
+    fn unique_names(&mut self, names: Vec<(Name, Span)>) -> Vec<(Name, Span)> {
         self.check_repeated(names.iter().map(|(name, span)| (name, *span)));
         let mut unique = HashSet::new();
-        names.into_iter().map(|(name, _)| name).filter(|name| unique.insert(name.clone())).collect()
+        let mut names: Vec<_> = names.into_iter().rev().filter(|(name, _)| unique.insert(name.clone())).collect();
+        names.reverse();
+        names
     }
 
     /// Reports names that a rule or a list of parameters binds twice.
@@ -120,7 +122,10 @@ impl Lowering<'_> {
         Some(match &pattern.node {
             PatternKind::Wild => Pat::Any(None),
             PatternKind::Var(name) => match self.find_ctor(name) {
-                Some(ctor) => self.ctor_pattern(ctor, vec![], span)?,
+                Some(ctor) => {
+                    self.note_constructor(name, span);
+                    self.ctor_pattern(ctor, vec![], span)?
+                }
                 None => Pat::Any(Some((name.clone(), span))),
             },
             PatternKind::Link(name) => Pat::Link(name.clone(), span),
@@ -129,6 +134,7 @@ impl Lowering<'_> {
             PatternKind::Num(n) => Pat::Num(*n, span),
             PatternKind::Char(c) => Pat::Num(u32::from(*c), span),
             PatternKind::Ctor(name, parts) => {
+                self.note_constructor(&name.node, name.span);
                 let parts = self.resolve_patterns(parts)?;
                 match self.find_ctor(&name.node) {
                     Some(ctor) => self.ctor_pattern(ctor, parts, span)?,
@@ -187,7 +193,7 @@ impl Lowering<'_> {
         }
         let span = info.rule.body.span;
         let mark = self.enter();
-        let mut params: Vec<LocalId> = info.names.iter().map(|name| self.bind_local(name, span)).collect();
+        let mut params: Vec<LocalId> = info.names.iter().map(|(name, at)| self.bind_local(name, *at)).collect();
         let mut links = vec![];
         for (name, at) in &info.links {
             let param = self.local(name.clone(), *at);
@@ -250,15 +256,15 @@ impl Lowering<'_> {
         let values: HashMap<Name, LocalId> = row.names.into_iter().collect();
         if let Some(shared) = info.shared {
             let link = |name: &Name| row.links.iter().find(|(link, _)| link == name).map(|(_, local)| local);
-            let names = info.names.iter().filter_map(|name| values.get(name));
+            let names = info.names.iter().filter_map(|(name, _)| values.get(name));
             let links = info.links.iter().filter_map(|(name, _)| link(name));
             let args = names.chain(links).map(|local| self.local_term(*local, span)).collect();
             return apply(self.local_term(shared, span), args, span);
         }
         let mark = self.enter();
-        for name in &info.names {
+        for (name, at) in &info.names {
             if let Some(local) = values.get(name) {
-                self.bind(name.clone(), Binding::Local(*local));
+                self.bind(name.clone(), *at, Binding::Local(*local));
             }
         }
         let body = self.expression(&info.rule.body);

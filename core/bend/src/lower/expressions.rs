@@ -114,10 +114,12 @@ impl Lowering<'_> {
     pub(super) fn use_bind(&mut self, name: &Ident, value: &Expr, binds: &mut Vec<Bind>) {
         if let ExprKind::Var(other) = &value.node {
             if let Some(binding) = self.find(other) {
-                return self.bind(name.node.clone(), binding);
+                self.note_use(other, value.span);
+                return self.bind(name.node.clone(), name.span, binding);
             }
             if let Some(ctor) = self.find_ctor(other) {
-                return self.bind(name.node.clone(), Binding::Ctor(ctor));
+                self.note_use(other, value.span);
+                return self.bind(name.node.clone(), name.span, Binding::Ctor(ctor));
             }
         }
         let span = value.span;
@@ -125,12 +127,12 @@ impl Lowering<'_> {
         let is_atom =
             matches!(value_term.kind, TermKind::Global(_) | TermKind::Num(_) | TermKind::Literal(_) | TermKind::Era);
         if is_atom {
-            return self.bind(name.node.clone(), Binding::Closed(value_term.kind));
+            return self.bind(name.node.clone(), name.span, Binding::Closed(value_term.kind));
         }
         let local = self.local(name.node.clone(), name.span);
         let delayed = Term::new(TermKind::Lambda(vec![], Box::new(value_term)), span);
         binds.push(Bind { target: Target::Var(local), value: delayed });
-        self.bind(name.node.clone(), Binding::Delayed(local));
+        self.bind(name.node.clone(), name.span, Binding::Delayed(local));
     }
 }
 

@@ -72,7 +72,7 @@ impl<'l> Lowering<'l> {
             }
             let condition = this.expression(&b.condition);
             let mark = this.enter();
-            this.bind(Name::new("fork"), Binding::Itself(def));
+            this.bind(Name::new("fork"), Span::NONE, Binding::Itself(def));
             let step = body(this, &b.step);
             this.leave(mark);
             let mark = this.enter();
@@ -125,7 +125,7 @@ impl<'l> Lowering<'l> {
             name: &item.name,
             check: item.check,
             annotation: imp_is_annotated(item).then_some((&*item.params, item.ret.as_ref())),
-            parameters: item.params.iter().map(|p| Some(p.name.node.clone())).collect(),
+            parameters: item.params.iter().map(|p| Some(p.name.clone())).collect(),
         };
         self.local_function(function, |this| this.function(item));
     }
@@ -145,7 +145,7 @@ impl<'l> Lowering<'l> {
         let LocalFunction { name, check, annotation, parameters } = function;
         let (def, captured) = self.generate(&format!("{}_", name.node), name.span, |this, def| {
             this.parameters.insert(def, parameters);
-            this.bind(name.node.clone(), Binding::Itself(def));
+            this.bind(name.node.clone(), name.span, Binding::Itself(def));
             build(this)
         });
         // Otherwise it is checked if the function around it is: what it captures of another has no type.
@@ -157,7 +157,7 @@ impl<'l> Lowering<'l> {
             true => Binding::Closed(TermKind::Global(def)),
             false => Binding::Function(def, captured),
         };
-        self.bind(name.node.clone(), binding);
+        self.bind(name.node.clone(), name.span, binding);
     }
 }
 
@@ -168,7 +168,7 @@ struct LocalFunction<'a> {
     /// Parameters and result, if any of them has a type.
     annotation: Option<(&'a [Param], Option<&'a TypeExpr>)>,
     /// The names of its parameters, for named arguments.
-    parameters: Vec<Option<Name>>,
+    parameters: Vec<Option<Ident>>,
 }
 
 /// Replaces references to a generated definition in its own body by references that pass on its captures.

@@ -23,8 +23,9 @@ mod nets;
 mod patterns;
 mod scopeless;
 mod types;
+pub(crate) mod uses;
 
-use super::ast::Item;
+use super::ast::{Ident, Item};
 use super::modules::{ModuleId, Modules};
 use definition_scope::DefinitionScope;
 use girih_base::diag::{Code, Diagnostic, Diagnostics};
@@ -33,6 +34,7 @@ use girih_base::name::Name;
 use girih_base::span::{Sources, Span};
 use girih_term::{Body, CtorId, DefId, Program, Term, TermKind, TypeId};
 use std::collections::{HashMap, HashSet};
+use uses::{Target, Uses};
 
 pub(super) use entry::Entry;
 
@@ -62,17 +64,33 @@ struct Lowering<'a> {
     /// The full names of the program's own definitions and constructors.
     full_names: HashMap<Name, Span>,
     /// The parameter names of definitions, for named arguments; none where patterns stand instead.
-    parameters: HashMap<DefId, Vec<Option<Name>>>,
+    parameters: HashMap<DefId, Vec<Option<Ident>>>,
     /// The definitions being lowered: a top-level one, then those generated inside it.
     enclosing: Vec<DefinitionScope>,
     /// Names that were reported as unbound in the top-level definition at hand.
     unbound: HashSet<Name>,
     /// How many `open`s and steps of monads the term at hand stands in.
     nesting: usize,
+    /// Which name stands for what, if that is wanted.
+    uses: Uses,
+}
+
+/// A lowered program, and what is known of its names.
+pub(super) struct Lowered {
+    pub(super) program: Program,
+    /// The top-level names that the main file sees, in no order: first its own and those that it imports, then the prelude's.
+    pub(super) names: Vec<(Name, Target)>,
+    pub(super) uses: Uses,
 }
 
 /// Lowers a program. Errors are in `diags`; with errors the program is complete, but for [`TermKind::Invalid`].
-pub(super) fn lower(modules: &Modules, entry: &Entry<'_>, sources: &mut Sources, diags: &mut Diagnostics) -> Program {
+pub(super) fn lower(
+    modules: &Modules,
+    entry: &Entry<'_>,
+    sources: &mut Sources,
+    diags: &mut Diagnostics,
+    uses: Uses,
+) -> Lowered {
     let mut lowering = Lowering {
         modules,
         diags,
@@ -84,6 +102,7 @@ pub(super) fn lower(modules: &Modules, entry: &Entry<'_>, sources: &mut Sources,
         enclosing: vec![],
         unbound: HashSet::new(),
         nesting: 0,
+        uses,
     };
     let declared = lowering.declare();
     lowering.read_types(&declared);
@@ -91,7 +110,7 @@ pub(super) fn lower(modules: &Modules, entry: &Entry<'_>, sources: &mut Sources,
         lowering.lower_item(item);
     }
     lowering.set_entry(entry, sources);
-    lowering.program
+    Lowered { names: lowering.names_of_main(), program: lowering.program, uses: lowering.uses }
 }
 
 /// A top-level item with its place in the program.
@@ -108,6 +127,21 @@ enum Place {
 }
 
 impl Lowering<'_> {
+    /// The top-level names that the main file sees, if anybody wants to know.
+    fn names_of_main(&self) -> Vec<(Name, Target)> {
+        let scopes = [self.scopes.get(ModuleId::new(0)), Some(&self.prelude)].into_iter().flatten();
+        let names = scopes.filter(|_| self.uses.are_wanted()).flat_map(|scope| {
+            let types = scope.types.iter().map(|(name, ty)| (name.clone(), Target::Type(*ty)));
+            let values = scope.values.iter().filter_map(|(name, entity)| match entity {
+                Entity::Def(def) => Some((name.clone(), Target::Def(*def))),
+                Entity::Ctor(ctor) => Some((name.clone(), Target::Ctor(*ctor))),
+                Entity::Tag(_) => None,
+            });
+            types.chain(values)
+        });
+        names.collect()
+    }
+
     fn lower_item(&mut self, declared: &Declared<'_>) {
         let Place::Def(def) = declared.place else { return };
         self.unbound.clear();

@@ -4,6 +4,7 @@ use super::choices::LowerBody;
 use super::definition_scope::{Binding, apply};
 use super::expressions::with_binds;
 use super::literals::hidden;
+use super::uses::Target as Meaning;
 use super::{Entity, Lowering, invalid};
 use crate::ast::{Expr, Ident, Pattern, With};
 use girih_base::diag::{Code, Diagnostic};
@@ -34,9 +35,12 @@ impl<'l> Lowering<'l> {
             Some(Entity::Def(bind)) => Some(bind),
             Some(Entity::Ctor(_) | Entity::Tag(_)) | None => None,
         };
+        if let Some(ty) = self.find_type(self.module(), &w.monad.node) {
+            self.uses.note(w.monad.span, Meaning::Type(ty));
+        }
         let mark = self.enter();
         if let Some(Entity::Def(wrap)) = self.find_entity(&member("wrap")) {
-            self.bind(Name::new("wrap"), Binding::Closed(TermKind::Global(wrap)));
+            self.bind(Name::new("wrap"), Span::NONE, Binding::Closed(TermKind::Global(wrap)));
         }
         self.innermost().monads.push(Monad { name: w.monad.clone(), bind });
         let term = body(self, &w.body);
@@ -119,11 +123,11 @@ impl<'l> Lowering<'l> {
     /// `open T x`: a match with one arm, whose body is what follows.
     pub(super) fn open(&mut self, ty: &Ident, var: &Ident, span: Span, rest: impl FnOnce(&mut Self) -> Term) -> Term {
         let module = self.module();
-        let known = self.scopes[module].types.get(&ty.node).or_else(|| self.prelude.types.get(&ty.node)).copied();
-        let Some(id) = known else {
+        let Some(id) = self.find_type(module, &ty.node) else {
             self.report_unknown_type(module, &ty.node, ty.span, None);
             return invalid(span);
         };
+        self.uses.note(ty.span, Meaning::Type(id));
         let ctors = &self.program.types[id].ctors;
         let &[ctor] = ctors.as_slice() else {
             let message = format!("`{}` has {} constructors, so it cannot be opened", ty.node, ctors.len());
@@ -135,8 +139,10 @@ impl<'l> Lowering<'l> {
         let whole = Some(self.bind_local(&var.node, var.span));
         let names: Vec<Name> = self.program.ctors[ctor].fields.iter().map(|f| f.name.clone()).collect();
         let mut fields = vec![];
-        for field in names {
-            fields.push(self.bind_local(&Name::from(format!("{}.{field}", var.node)), var.span));
+        for (index, field) in names.into_iter().enumerate() {
+            let full = Name::from(format!("{}.{field}", var.node));
+            self.uses.part(&full, var.span, (var.span, var.node.clone()), Some((ctor, index)));
+            fields.push(self.bind_local(&full, var.span));
         }
         let body = self.nested(span, rest);
         self.leave(mark);

@@ -76,7 +76,7 @@ impl Lowering<'_> {
         let mut pending = vec![pattern];
         while let Some(pattern) = pending.pop() {
             match &pattern.node {
-                PatternKind::Var(name) => self.bind(name.clone(), Binding::Poisoned),
+                PatternKind::Var(name) => self.bind(name.clone(), pattern.span, Binding::Poisoned),
                 PatternKind::Tuple(parts) | PatternKind::Sup(parts) => pending.extend(parts),
                 PatternKind::Wild
                 | PatternKind::Link(_)

@@ -1,6 +1,7 @@
 //! Annotations to types. Names that no type has are type variables of the annotation they stand in; those of a data type
 //! are declared.
 
+use super::uses::Target;
 use super::{Declared, Lowering, Place};
 use crate::ast::{FunDef, Ident, ImpDef, Item, Param, TypeDef, TypeExpr, TypeKind};
 use crate::modules::ModuleId;
@@ -49,7 +50,8 @@ impl Lowering<'_> {
             let id = self.program.types[ty].ctors.iter().copied();
             let Some(id) = id.into_iter().find(|id| self.program.ctors[*id].span == ctor.name.span) else { continue };
             let mut fields: Vec<FieldInfo> = vec![];
-            for field in &ctor.fields {
+            for (index, field) in ctor.fields.iter().enumerate() {
+                self.uses.note(field.name.span, Target::Field(id, index));
                 if fields.iter().any(|f| f.name == field.name.node) {
                     let message = format!("the field `{}` appears twice in `{}`", field.name.node, ctor.name.node);
                     self.error(Code::DuplicateField, field.name.span, message);
@@ -118,7 +120,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn find_type(&self, module: ModuleId, name: &Name) -> Option<TypeId> {
+    pub(super) fn find_type(&self, module: ModuleId, name: &Name) -> Option<TypeId> {
         self.scopes[module].types.get(name).or_else(|| self.prelude.types.get(name)).copied()
     }
 
@@ -130,6 +132,7 @@ impl Lowering<'_> {
             return Type::Param(i as u32);
         }
         if let Some(ty) = self.find_type(module, name) {
+            self.uses.note(span, Target::Type(ty));
             let expected = self.program.types[ty].vars.len();
             if expected > 0 {
                 self.wrong_arity(ty, name, span, 0);
@@ -158,6 +161,7 @@ impl Lowering<'_> {
             self.unknown_type(module, &name.node, name.span);
             return Type::Any;
         };
+        self.uses.note(name.span, Target::Type(ty));
         let expected = self.program.types[ty].vars.len();
         if args.len() != expected {
             self.wrong_arity(ty, &name.node, name.span, args.len());
@@ -186,10 +190,12 @@ impl Lowering<'_> {
         let mut diagnostic = Diagnostic::new(Code::UnboundType, span, format!("there is no type `{name}`"));
         let known = self.scopes[module].types.keys().chain(self.prelude.types.keys());
         let builtin = ["u24", "i24", "f24", "u32", "i32", "f32", "Any", "None"];
-        let near = did_you_mean(name, known.map(Name::as_str).chain(builtin)).map(|near| format!("there is `{near}`"));
-        if let Some(hint) = near.or(hint.map(str::to_string)) {
-            diagnostic = diagnostic.hint(hint);
-        }
+        let near = did_you_mean(name, known.map(Name::as_str).chain(builtin));
+        diagnostic = match (near, hint) {
+            (Some(near), _) => diagnostic.hint(format!("there is `{near}`")).fix(span, near),
+            (None, Some(hint)) => diagnostic.hint(hint),
+            (None, None) => diagnostic,
+        };
         self.report(diagnostic);
     }
 }

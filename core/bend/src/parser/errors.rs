@@ -4,6 +4,7 @@
 use super::{Failed, Parser};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::lexer::{COMMENT_END, is_name_char};
+use girih_base::num::BinOp;
 use girih_base::span::Span;
 
 /// What people write who come from other languages, and what to write here.
@@ -29,6 +30,12 @@ const HABITS: &[(&str, &str)] = &[
     ("ask", "in the imperative syntax a step of a `with` block is written `x <- …`"),
     ("when", "a `when` belongs to a `bend` and is indented by two more spaces"),
 ];
+
+/// What a hint of [`HABITS`] says to write instead, where it is that and nothing more: an operator in backquotes after `write`.
+fn exact(hint: &'static str) -> Option<&'static str> {
+    let (operator, _) = hint.strip_prefix("write `")?.split_once('`')?;
+    BinOp::ALL.iter().any(|op| op.symbol() == operator).then_some(operator)
+}
 
 impl Parser<'_, '_> {
     /// The error that something else than `what` comes next.
@@ -91,7 +98,16 @@ impl Parser<'_, '_> {
             return Diagnostic { code, ..diagnostic.label(comment, "this is a comment").hint(hint) };
         }
         match HABITS.iter().find(|(text, _)| self.comes_next(text)) {
-            Some((_, hint)) => diagnostic.hint(*hint),
+            Some((text, hint)) => {
+                let diagnostic = diagnostic.hint(*hint);
+                match exact(hint) {
+                    Some(replacement) => {
+                        let start = self.cursor.at();
+                        diagnostic.fix(self.cursor.span(start, start + text.len()), replacement)
+                    }
+                    None => diagnostic,
+                }
+            }
             None => diagnostic,
         }
     }

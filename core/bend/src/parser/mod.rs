@@ -105,7 +105,7 @@ impl<'t, 'd> Parser<'t, 'd> {
 
     /// The items of a file. After an error the item is left out.
     fn module(mut self) -> Module {
-        let mut items = vec![];
+        let (mut items, mut broken) = (vec![], vec![]);
         loop {
             self.start_item();
             if self.cursor.is_at_end() || self.errors >= ERROR_LIMIT {
@@ -114,11 +114,14 @@ impl<'t, 'd> Parser<'t, 'd> {
             let start = self.cursor.at();
             match self.item() {
                 Ok(item) => items.push(item),
-                Err(Failed) => self.recover(start),
+                Err(Failed) => {
+                    self.recover(start);
+                    broken.extend(self.broken_item(start));
+                }
             }
         }
         self.report_open_comment();
-        Module { items }
+        Module { items, broken }
     }
 
     fn start_item(&mut self) {

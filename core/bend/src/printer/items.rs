@@ -2,7 +2,7 @@
 
 use super::doc::{Doc, bracketed, concat, enclosed, group, join, nest, nothing, text};
 use super::patterns::fun_pattern;
-use super::statements::{check, imp_def};
+use super::statements::{check, imp_def, imp_head};
 use super::terms::equals;
 use super::types::{fun_type, imp_type};
 use crate::ast::*;
@@ -33,6 +33,32 @@ fn item(item: &Item) -> Doc {
         Item::Equations(def) => equations(def),
         Item::Hvm(def) => hvm(def),
     }
+}
+
+/// A definition without its body, or a whole type or import.
+pub fn header(item: &Item) -> Doc {
+    match item {
+        Item::Import(_) | Item::Type(_) => self::item(item),
+        Item::Def(def) => imp_head(def),
+        Item::Equations(def) => match (&def.signature, &def.body) {
+            (Some(signature), _) => concat([text(check(def.check)), signature_of(&def.name.node, signature)]),
+            (None, FunBody::Equation(_)) => text(def.name.node.to_string()),
+            (None, FunBody::Rules(rules)) => {
+                join(rules.iter().map(|rule| rule_head(&def.name.node, rule)), || Doc::HardLine)
+            }
+        },
+        Item::Hvm(def) => hvm_head(def),
+    }
+}
+
+fn rule_head(name: &str, rule: &Rule) -> Doc {
+    let patterns = rule.patterns.iter().flat_map(|pattern| [text(" "), fun_pattern(pattern)]);
+    concat([text(name.to_owned()), concat(patterns)])
+}
+
+fn hvm_head(def: &HvmDef) -> Doc {
+    let ty = def.ty.as_ref().map_or(nothing(), |ty| concat([text(" -> "), imp_type(ty)]));
+    concat([text(format!("hvm {}", def.name.node)), ty])
 }
 
 fn import(import: &Import) -> Doc {
@@ -131,10 +157,7 @@ pub fn equations(def: &FunDef) -> Doc {
     match &def.body {
         FunBody::Equation(body) => concat([check, signature.unwrap_or_else(|| text(name.to_string())), equals(body)]),
         FunBody::Rules(rules) => {
-            let rules = rules.iter().map(|rule| {
-                let patterns = rule.patterns.iter().flat_map(|pattern| [text(" "), fun_pattern(pattern)]);
-                concat([text(name.to_string()), concat(patterns), equals(&rule.body)])
-            });
+            let rules = rules.iter().map(|rule| concat([rule_head(name, rule), equals(&rule.body)]));
             concat([check, join(signature.into_iter().chain(rules), || Doc::HardLine)])
         }
     }
@@ -149,8 +172,7 @@ fn signature_of(name: &str, signature: &Signature) -> Doc {
 }
 
 fn hvm(def: &HvmDef) -> Doc {
-    let ty = def.ty.as_ref().map_or(nothing(), |ty| concat([text(" -> "), imp_type(ty)]));
     let redexes = def.net.redexes.iter().map(|redex| text(redex.to_string()));
     let lines = [text(def.net.root.to_string())].into_iter().chain(redexes).flat_map(|line| [Doc::HardLine, line]);
-    concat([text(format!("hvm {}", def.name.node)), ty, text(":"), nest(concat(lines))])
+    concat([hvm_head(def), text(":"), nest(concat(lines))])
 }

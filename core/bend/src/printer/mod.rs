@@ -10,7 +10,7 @@ mod statements;
 mod terms;
 mod types;
 
-use super::ast::{Expr, Module};
+use super::ast::{Expr, Item, Module};
 
 /// A module as text, ending with a line end.
 pub fn print_module(module: &Module) -> String {
@@ -20,4 +20,9 @@ pub fn print_module(module: &Module) -> String {
 /// An expression in the functional syntax.
 pub fn print_expr(expr: &Expr) -> String {
     terms::term(expr).layout()
+}
+
+/// The head of an item: a definition without its body, a type with all its constructors.
+pub fn print_header(item: &Item) -> String {
+    items::header(item).layout()
 }

@@ -8,13 +8,18 @@ use crate::ast::*;
 
 /// `def f(x: T) -> R:` and its block.
 pub fn imp_def(def: &ImpDef) -> Doc {
+    opened(imp_head(def), &def.body)
+}
+
+/// A definition without the colon and its body.
+pub fn imp_head(def: &ImpDef) -> Doc {
     let params = def.params.iter().map(|param| match &param.ty {
         Some(ty) => concat([text(format!("{}: ", param.name.node)), imp_type(ty)]),
         None => text(param.name.node.to_string()),
     });
     let ret = def.ret.as_ref().map_or(nothing(), |ty| concat([text(" -> "), imp_type(ty)]));
     let name = text(format!("def {}{}", check(def.check), def.name.node));
-    opened(concat([name, bracketed("(", params.collect(), ")"), ret]), &def.body)
+    concat([name, bracketed("(", params.collect(), ")"), ret])
 }
 
 /// `checked`, `unchecked` or nothing, with a space behind it.

@@ -1,5 +1,6 @@
 //! The tests of `girih-bend`, in one program.
 
+mod analysis;
 mod check;
 mod lower;
 mod parse_errors;

@@ -55,7 +55,7 @@ const CHECKED: [Function; 5] = [
 impl Maker<'_> {
     /// A file.
     pub fn module(&mut self) -> Module {
-        Module { items: self.several(0, 4, Maker::item) }
+        Module { items: self.several(0, 4, Maker::item), broken: vec![] }
     }
 
     fn item(&mut self) -> Item {
