@@ -5,6 +5,8 @@
 
 pub mod ast;
 pub mod check;
+mod doc;
+pub mod format;
 mod lint;
 pub mod loader;
 mod lower;

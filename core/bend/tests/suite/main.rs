@@ -1,6 +1,7 @@
 //! The tests of `girih-bend`, in one program.
 
 mod check;
+mod format;
 mod lower;
 mod parse_errors;
 mod parse_mutations;
