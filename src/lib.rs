@@ -34,6 +34,8 @@ mod process_exit;
 mod report;
 mod stack;
 
+#[cfg(feature = "bend")]
+pub mod format;
 #[cfg(any(feature = "bend", feature = "net"))]
 mod host;
 #[cfg(feature = "bend")]

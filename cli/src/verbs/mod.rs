@@ -7,6 +7,7 @@ mod conform;
 mod devices;
 mod emit;
 mod explain;
+mod fmt;
 mod kernel;
 mod launch;
 mod lsp;
@@ -26,6 +27,8 @@ pub enum Verb {
     Run(run::Run),
     /// Look for mistakes in programs without running them
     Check(check::Check),
+    /// Lay programs out in one style, with their comments
+    Fmt(fmt::Fmt),
     /// Show what the compiler makes of a program
     Emit(emit::Emit),
     /// Run a Triton kernel of a Python file on arrays
@@ -52,6 +55,7 @@ impl Verb {
         match self {
             Verb::Run(verb) => verb.run(console),
             Verb::Check(verb) => verb.run(console),
+            Verb::Fmt(verb) => verb.run(console),
             Verb::Emit(verb) => verb.run(console),
             Verb::Launch(verb) => verb.run(console),
             Verb::Lsp(verb) => verb.run(console),

@@ -167,3 +167,46 @@ mod interrupted {
         assert_eq!(output.status.code(), Some(130));
     }
 }
+
+/// `girih fmt` with this text on its standard input.
+fn formatted(options: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_girih"))
+        .args(["fmt", "-"])
+        .args(options)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command was built with this test");
+    child.stdin.take().expect("it is a pipe").write_all(input.as_bytes()).expect("the command reads");
+    end(child)
+}
+
+#[test]
+fn standard_input_is_formatted_to_standard_output() {
+    let output = formatted(&[], "def main( ):\n  return f( 1,2 ) # two\n");
+    assert_eq!(text(&output.stdout), "def main():\n  return f(1, 2)  # two\n");
+    assert_eq!((text(&output.stderr).as_str(), output.status.code()), ("", Some(0)));
+    let output = formatted(&["--stdin-name", "k.gir"], "fn @f( %a:u32 )->u32{\nreturn %a\n}");
+    assert_eq!(text(&output.stdout), "fn @f(%a: u32) -> u32 {\n  return %a\n}\n");
+    let output = formatted(&[], "def main(:\n");
+    assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("", Some(1)));
+    assert!(text(&output.stderr).contains("stdin.bend:1:10"), "{}", text(&output.stderr));
+    let output = formatted(&["--check"], "def main( ):\n  return 1\n");
+    assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("stdin.bend\n", Some(1)));
+}
+
+#[test]
+fn a_write_protected_file_is_left_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("kept.bend");
+    std::fs::write(&path, "main = ( f  1 )\n").expect("it can be written");
+    let mut permissions = std::fs::metadata(&path).expect("it is there").permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).expect("it can be protected");
+    let output = Command::new(env!("CARGO_BIN_EXE_girih")).arg("fmt").arg(&path).output().expect("the command runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("B0603"), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&path).expect("it is still there"), "main = ( f  1 )\n");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("it is still there").count(), 1);
+}

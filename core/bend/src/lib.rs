@@ -6,6 +6,8 @@
 pub mod analysis;
 pub mod ast;
 pub mod check;
+mod doc;
+pub mod format;
 mod lint;
 pub mod loader;
 mod lower;

@@ -1,8 +1,8 @@
 //! Expressions in the imperative syntax, with the fewest parentheses.
 
-use super::doc::{Doc, bracketed, concat, group, leaf, nest, text};
 use super::patterns::{char_literal, imp_pattern, string_literal};
 use crate::ast::{BinOp, Expr, ExprKind, Ident, Pattern};
+use crate::doc::{Doc, bracketed, concat, group, leaf, nest, text};
 
 /// Whether a line may end in an expression: a bracket is open around it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub fn atom(expr: &Expr) -> Option<Doc> {
 }
 
 fn lambda(patterns: &[Pattern], body: &Expr, lines: Lines) -> Doc {
-    let patterns = super::doc::join(patterns.iter().map(imp_pattern), || text(", "));
+    let patterns = crate::doc::join(patterns.iter().map(imp_pattern), || text(", "));
     concat([text("lambda "), patterns, text(": "), in_lines(body, lines)])
 }
 
@@ -140,6 +140,6 @@ fn record(constructor: &Ident, fields: &[(Ident, Expr)]) -> Doc {
         return concat([text(open), text("}")]);
     }
     let fields = fields.iter().map(|(name, value)| concat([text(format!("{}: ", name.node)), inner(value)]));
-    let fields = super::doc::join(fields, || concat([text(","), Doc::Line]));
+    let fields = crate::doc::join(fields, || concat([text(","), Doc::Line]));
     group(concat([text(open), nest(concat([Doc::Line, fields])), Doc::Line, text("}")]))
 }

@@ -1,11 +1,11 @@
 //! Top-level items.
 
-use super::doc::{Doc, bracketed, concat, enclosed, group, join, nest, nothing, text};
 use super::patterns::fun_pattern;
 use super::statements::{check, imp_def, imp_head};
 use super::terms::equals;
 use super::types::{fun_type, imp_type};
 use crate::ast::*;
+use crate::doc::{Doc, bracketed, concat, enclosed, group, join, nest, nothing, text};
 
 /// All items, with blank lines between them; imports stand together.
 pub fn module(module: &Module) -> Doc {

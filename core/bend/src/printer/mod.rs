@@ -2,7 +2,6 @@
 //!
 //! Comments and blank lines are not in the tree; a blank line separates items.
 
-mod doc;
 mod expressions;
 mod items;
 mod patterns;

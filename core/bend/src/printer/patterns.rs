@@ -1,7 +1,7 @@
 //! Patterns in both syntaxes, and the literals that patterns and expressions share.
 
-use super::doc::{Doc, bracketed, concat, enclosed, text};
 use crate::ast::{Pattern, PatternKind};
+use crate::doc::{Doc, bracketed, concat, enclosed, text};
 
 /// A pattern of the functional syntax.
 pub fn fun_pattern(pattern: &Pattern) -> Doc {

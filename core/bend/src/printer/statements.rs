@@ -1,10 +1,10 @@
 //! Statements of the imperative syntax.
 
-use super::doc::{Doc, bracketed, concat, join, nest, nothing, text};
 use super::expressions::expression;
 use super::patterns::imp_pattern;
 use super::types::imp_type;
 use crate::ast::*;
+use crate::doc::{Doc, bracketed, concat, join, nest, nothing, text};
 
 /// `def f(x: T) -> R:` and its block.
 pub fn imp_def(def: &ImpDef) -> Doc {

@@ -1,10 +1,10 @@
 //! Terms: expressions in the functional syntax.
 
-use super::doc::{Doc, bracketed, concat, enclosed, group, join, leaf, nest, nothing, text};
 use super::expressions::atom;
 use super::items::equations;
 use super::patterns::fun_pattern;
 use crate::ast::*;
+use crate::doc::{Doc, bracketed, concat, enclosed, group, join, leaf, nest, nothing, text};
 
 /// A term.
 pub fn term(expr: &Expr) -> Doc {

@@ -1,7 +1,7 @@
 //! Type expressions in both syntaxes.
 
-use super::doc::{Doc, bracketed, concat, enclosed, text};
 use crate::ast::{TypeExpr, TypeKind};
+use crate::doc::{Doc, bracketed, concat, enclosed, text};
 
 /// A type as imperative definitions write it.
 pub fn imp_type(ty: &TypeExpr) -> Doc {

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod check;
+mod format;
 mod lower;
 mod parse_errors;
 mod parse_mutations;

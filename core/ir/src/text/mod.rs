@@ -57,6 +57,7 @@
 //!   first `break`.
 //! - The host runs `launch { .. grid %x, 1, 1 }` at each launch.
 
+mod format;
 pub mod lexer;
 pub mod literal;
 mod parser;
@@ -64,6 +65,7 @@ mod printer;
 pub mod run_lines;
 mod words;
 
+pub use format::format;
 pub use printer::{print, print_function};
 pub use run_lines::RunLine;
 pub use words::{Syntax, syntax};

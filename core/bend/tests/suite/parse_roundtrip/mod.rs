@@ -4,8 +4,8 @@ mod common;
 mod functional;
 mod imperative;
 mod items;
-mod kinds;
-mod tape;
+pub mod kinds;
+pub mod tape;
 
 use girih_base::diag::{Diagnostics, Style, render};
 use girih_base::span::Sources;
@@ -19,7 +19,7 @@ use std::cell::RefCell;
 use tape::Maker;
 
 /// Parses a text that must be right. Natural numbers and primitives are read in the prelude's dialect only.
-fn parse(text: &str) -> Result<Module, String> {
+pub fn parse(text: &str) -> Result<Module, String> {
     let mut sources = Sources::default();
     let source = sources.add("printed.bend", text);
     let mut diags = Diagnostics::default();

@@ -2,6 +2,7 @@
 
 mod errors;
 mod examples;
+mod format;
 mod lexer;
 mod literal;
 mod mutations;

@@ -397,7 +397,7 @@ fn self_coop() -> Type {
 }
 
 /// A random module, and the operations in it.
-fn module(rng: TestRng) -> (Module, HashSet<Op>) {
+pub fn module(rng: TestRng) -> (Module, HashSet<Op>) {
     let callees = vec![];
     let b = Builder::new(Function::new("none", Span::NONE));
     let mut maker =
@@ -513,7 +513,7 @@ proptest! {
     }
 }
 
-fn rng(seed: u64) -> TestRng {
+pub fn rng(seed: u64) -> TestRng {
     let bytes: Vec<u8> = seed.to_le_bytes().into_iter().cycle().take(32).collect();
     TestRng::from_seed(proptest::test_runner::RngAlgorithm::ChaCha, &bytes)
 }
