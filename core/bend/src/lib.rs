@@ -5,6 +5,7 @@
 
 pub mod ast;
 pub mod check;
+mod habits;
 mod lint;
 pub mod loader;
 mod lower;

@@ -212,7 +212,7 @@ fn two_floats(body: &mut Body<'_, '_>, op: Op, a: &Arguments) -> Made<Value> {
         return body.fail(
             Code::KernelRefused,
             a.call,
-            format!("`{}` is not made for `fp64`", op.name()),
+            format!("no device has `{}` for `fp64`: it is computed in `fp32`", op.name()),
             "convert to `tl.float32`",
         );
     }
@@ -236,7 +236,7 @@ impl Body<'_, '_> {
             return self.fail(
                 Code::KernelRefused,
                 a.call,
-                "this function is not made for `fp64`",
+                "no device has this function for `fp64`: it is computed in `fp32`",
                 "convert to `tl.float32`",
             );
         }

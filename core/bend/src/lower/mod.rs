@@ -23,6 +23,7 @@ mod nets;
 mod patterns;
 mod scopeless;
 mod types;
+mod unbound;
 
 use super::ast::Item;
 use super::modules::{ModuleId, Modules};
@@ -67,6 +68,8 @@ struct Lowering<'a> {
     enclosing: Vec<DefinitionScope>,
     /// Names that were reported as unbound in the top-level definition at hand.
     unbound: HashSet<Name>,
+    /// For how many unknown names a similar one was looked for.
+    searches: usize,
     /// How many `open`s and steps of monads the term at hand stands in.
     nesting: usize,
 }
@@ -83,6 +86,7 @@ pub(super) fn lower(modules: &Modules, entry: &Entry<'_>, sources: &mut Sources,
         parameters: HashMap::new(),
         enclosing: vec![],
         unbound: HashSet::new(),
+        searches: 0,
         nesting: 0,
     };
     let declared = lowering.declare();
