@@ -1,6 +1,9 @@
 //! The tests of `girih-bend`, in one program.
 
 mod check;
+#[path = "../../../../benches/constructs.rs"]
+mod constructs;
+mod growth;
 mod lower;
 mod parse_errors;
 mod parse_mutations;
