@@ -9,6 +9,7 @@ mod emit;
 mod explain;
 mod kernel;
 mod launch;
+mod man;
 mod net;
 mod render;
 mod run;
@@ -41,6 +42,8 @@ pub enum Verb {
     Explain(explain::Explain),
     /// Print a script that completes the command line in a shell
     Completions(completions::Completions),
+    /// Write manual pages for `man`
+    Man(man::Man),
 }
 
 impl Verb {
@@ -57,6 +60,7 @@ impl Verb {
             Verb::Bench(verb) => verb.run(console),
             Verb::Explain(verb) => verb.run(console),
             Verb::Completions(verb) => verb.run(console),
+            Verb::Man(verb) => verb.run(console),
         }
     }
 }
