@@ -76,11 +76,11 @@ impl Excerpt {
     }
 }
 
+/// The excerpts of files.
+pub(super) type Excerpts = BTreeMap<SourceId, Excerpt>;
+
 /// The excerpts of the files that labels stand in, and the places of the labels there; none if all lines are short, or a label has several lines.
-pub(super) fn excerpts(
-    labels: &[&Label],
-    sources: &Sources,
-) -> Option<(BTreeMap<SourceId, Excerpt>, Vec<Range<usize>>)> {
+pub(super) fn excerpts(labels: &[&Label], sources: &Sources) -> Option<(Excerpts, Vec<Range<usize>>)> {
     let mut wanted: BTreeMap<SourceId, BTreeMap<usize, Range<usize>>> = BTreeMap::new();
     let mut numbers = vec![];
     let mut is_long = false;

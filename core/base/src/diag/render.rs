@@ -1,12 +1,11 @@
 //! Draws diagnostics for people: code and sentence, the source lines with their spans underlined, the hint.
 
-use super::excerpt::{Excerpt, excerpts};
+use super::excerpt::{Excerpts, excerpts};
 use super::{Diagnostic, Label, Severity};
 use crate::span::{Source, SourceId, Sources};
 use codespan_reporting::diagnostic as cs;
 use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// How a diagnostic is drawn.
@@ -30,7 +29,7 @@ pub fn render(diagnostic: &Diagnostic, sources: &Sources, style: Style) -> Strin
         Some((excerpts, places)) => (excerpts, places),
         None => {
             let whole = labels.iter().map(|label| label.span.start as usize..label.span.end as usize);
-            (BTreeMap::new(), whole.collect())
+            (Excerpts::new(), whole.collect())
         }
     };
     let drawn_labels = labels.iter().zip(places).enumerate().map(|(i, (label, place))| {
@@ -66,7 +65,7 @@ fn emit(drawn: &cs::Diagnostic<SourceId>, files: &Lookup<'_>, style: Style) -> R
 /// [`Sources`] as the drawing library wants to see them, or excerpts of them.
 struct Lookup<'a> {
     sources: &'a Sources,
-    excerpts: BTreeMap<SourceId, Excerpt>,
+    excerpts: Excerpts,
 }
 
 impl<'a> Lookup<'a> {
