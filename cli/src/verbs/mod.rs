@@ -11,6 +11,7 @@ mod fmt;
 mod kernel;
 mod launch;
 mod lsp;
+mod man;
 mod net;
 mod render;
 mod run;
@@ -47,6 +48,8 @@ pub enum Verb {
     Explain(explain::Explain),
     /// Print a script that completes the command line in a shell
     Completions(completions::Completions),
+    /// Write manual pages for `man`
+    Man(man::Man),
 }
 
 impl Verb {
@@ -65,6 +68,7 @@ impl Verb {
             Verb::Bench(verb) => verb.run(console),
             Verb::Explain(verb) => verb.run(console),
             Verb::Completions(verb) => verb.run(console),
+            Verb::Man(verb) => verb.run(console),
         }
     }
 }

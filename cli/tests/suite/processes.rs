@@ -210,3 +210,22 @@ fn a_write_protected_file_is_left_as_it_is() {
     assert_eq!(std::fs::read_to_string(&path).expect("it is still there"), "main = ( f  1 )\n");
     assert_eq!(std::fs::read_dir(folder.path()).expect("it is still there").count(), 1);
 }
+
+#[test]
+fn there_is_a_manual_page_for_the_command_and_for_each_verb() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let write = |into: &std::path::Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_girih"));
+        command.arg("man").arg(into).output().expect("the command was built with this test")
+    };
+    let pages = folder.path().join("pages");
+    assert!(write(&pages).status.success());
+    let page = |name: &str| std::fs::read_to_string(pages.join(name)).expect("the page was written");
+    assert!(page("girih.1").contains("girih\\-run(1)") && page("girih-run.1").contains("\\-\\-device"));
+    let file = folder.path().join("file");
+    std::fs::write(&file, "kept").expect("a file in a temporary folder");
+    let output = write(&file);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("cannot write manual pages"), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&file).expect("it is still there"), "kept");
+}

@@ -4,6 +4,8 @@
 
 use crate::idx::IndexVec;
 use crate::index_type;
+use std::ops::Range;
+use std::sync::OnceLock;
 
 index_type! {
     /// A source file among the loaded [`Sources`].
@@ -60,6 +62,32 @@ pub struct Source {
     pub name: String,
     /// The whole text.
     pub text: String,
+    /// Where each line starts; found when it is first asked for.
+    lines: OnceLock<Vec<usize>>,
+}
+
+impl Source {
+    fn new(name: String, text: String) -> Source {
+        Source { name, text, lines: OnceLock::new() }
+    }
+
+    /// The first byte of each line. A text has one line more than line ends.
+    fn lines(&self) -> &[usize] {
+        let ends = || self.text.match_indices('\n').map(|(end, _)| end + 1);
+        self.lines.get_or_init(|| std::iter::once(0).chain(ends()).collect())
+    }
+
+    /// The line of a byte, counted from 0. What stands behind the text is in the last line.
+    pub fn line_of(&self, byte: usize) -> usize {
+        self.lines().partition_point(|start| *start <= byte) - 1
+    }
+
+    /// The bytes of a line, its end included; none if there are fewer lines.
+    pub fn line(&self, number: usize) -> Option<Range<usize>> {
+        let lines = self.lines();
+        let start = *lines.get(number)?;
+        Some(start..lines.get(number + 1).copied().unwrap_or(self.text.len()))
+    }
 }
 
 /// All files of a program, in the order in which they were loaded.
@@ -71,7 +99,7 @@ pub struct Sources {
 impl Sources {
     /// Adds a file. Files of 4 GiB or more cannot be addressed; the loader refuses them.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> SourceId {
-        self.files.push(Source { name: name.into(), text: text.into() })
+        self.files.push(Source::new(name.into(), text.into()))
     }
 
     /// The file of `id`, if it has one.
@@ -92,8 +120,24 @@ impl Sources {
     /// Line and column of a byte, both from 1, the column in characters.
     pub fn line_column(&self, source: SourceId, byte: u32) -> (usize, usize) {
         let Some(file) = self.get(source) else { return (1, 1) };
-        let before = file.text.get(..byte as usize).unwrap_or(&file.text);
-        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+        let byte = (byte as usize).min(file.text.len());
+        let line = file.line_of(byte);
+        let start = file.line(line).map_or(0, |line| line.start);
+        (line + 1, file.text.get(start..byte).map_or(0, |before| before.chars().count()) + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_count_from_one_and_the_end_has_a_place() {
+        let mut sources = Sources::default();
+        let id = sources.add("a", "x\näb\n");
+        let places: Vec<(usize, usize)> = [0, 1, 2, 4, 5, 6, 99].map(|byte| sources.line_column(id, byte)).to_vec();
+        assert_eq!(places, [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1), (3, 1)]);
+        let source = &sources.files[id];
+        assert_eq!([0, 1, 2, 3].map(|line| source.line(line)), [Some(0..2), Some(2..6), Some(6..6), None]);
     }
 }

@@ -8,6 +8,7 @@ pub mod ast;
 pub mod check;
 mod doc;
 pub mod format;
+mod habits;
 mod lint;
 pub mod loader;
 mod lower;

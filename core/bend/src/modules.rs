@@ -4,6 +4,7 @@
 //! top-level name of another module. Modules may import each other in cycles.
 
 use super::ast::{Ident, Import, ImportName, ImportNames, Item, Module};
+use super::habits;
 use super::loader::Loader;
 use super::parser::{Dialect, parse_module};
 use super::prelude;
@@ -12,7 +13,7 @@ use girih_base::idx::IndexVec;
 use girih_base::index_type;
 use girih_base::name::Name;
 use girih_base::span::{SourceId, Sources, Span};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 index_type! {
     /// A file of the program.
@@ -101,7 +102,16 @@ pub fn load(loader: &dyn Loader, sources: &mut Sources, diags: &mut Diagnostics)
     };
     let main = file.name.rsplit(['/', '\\']).next().unwrap_or_default();
     let main_path = main.strip_suffix(".bend").unwrap_or(main).to_string();
-    let mut loading = Loading { loader, sources, diags, modules: Modules::new(), by_path: HashMap::new(), main_path };
+    let mut loading = Loading {
+        loader,
+        sources,
+        diags,
+        modules: Modules::new(),
+        by_path: HashMap::new(),
+        names: HashMap::new(),
+        bound: HashMap::new(),
+        main_path,
+    };
     let source = loading.sources.add(file.name, file.text);
     loading.add(source, String::new(), Role::Main, Dialect::User);
     for &(name, text) in prelude::FILES {
@@ -120,6 +130,10 @@ struct Loading<'a> {
     modules: Modules,
     /// Files by path; none for a path without a file.
     by_path: HashMap<String, Option<ModuleId>>,
+    /// The top-level names of files from which single names are imported.
+    names: HashMap<ModuleId, HashSet<Name>>,
+    /// Where each name that an import binds stands among the imports of its module.
+    bound: HashMap<(ModuleId, Name), usize>,
     /// The path of the main file, which may not be imported.
     main_path: String,
 }
@@ -245,7 +259,10 @@ impl Loading<'_> {
         let errors_before = self.diags.iter().count();
         let in_folder = self.module(&Self::join(&path, wanted), name.name.span);
         let file = if path.is_empty() { None } else { self.module(&path, from.span) };
-        let in_file = file.filter(|file| self.defines(*file, wanted));
+        let in_file = match file {
+            Some(file) if self.defines(file, wanted) => Some(file),
+            Some(_) | None => None,
+        };
         let local = name.alias.as_ref().unwrap_or(&name.name).node.clone();
         match (in_file, in_folder) {
             (Some(_), Some(_)) => {
@@ -275,8 +292,9 @@ impl Loading<'_> {
             }
             return;
         }
+        let in_file: HashSet<&str> = names.iter().map(Name::as_str).collect();
         for file in &folder {
-            if names.iter().any(|name| name == file.as_str()) {
+            if in_file.contains(file.as_str()) {
                 let message = format!("both the file `{path}` and the folder `{path}` have a `{file}`");
                 self.diags.push(Diagnostic::new(Code::ImportConflict, from.span, message));
                 continue;
@@ -325,8 +343,11 @@ impl Loading<'_> {
     }
 
     fn bind(&mut self, importer: ModuleId, import: Imported) {
-        let existing = self.modules[importer].imports.iter().position(|i| i.local == import.local);
-        let Some(existing) = existing else { return self.modules[importer].imports.push(import) };
+        let next = self.modules[importer].imports.len();
+        let existing = *self.bound.entry((importer, import.local.clone())).or_insert(next);
+        if existing == next {
+            return self.modules[importer].imports.push(import);
+        }
         let old = &self.modules[importer].imports[existing];
         if import.how == Bound::Shortcut || (old.module == import.module && old.name == import.name) {
             return;
@@ -371,8 +392,11 @@ impl Loading<'_> {
         }
     }
 
-    fn defines(&self, module: ModuleId, name: &Name) -> bool {
-        self.top_level_names(module).contains(name)
+    fn defines(&mut self, module: ModuleId, name: &Name) -> bool {
+        if !self.names.contains_key(&module) {
+            self.names.insert(module, self.top_level_names(module).into_iter().collect());
+        }
+        self.names[&module].contains(name)
     }
 
     fn missing_name(&mut self, file: ModuleId, path: &str, name: &ImportName) {
@@ -389,10 +413,15 @@ impl Loading<'_> {
         let file = Self::join(path, name);
         let message = if name == "*" {
             format!("there is no file or folder `{path}`")
+        } else if path.is_empty() {
+            format!("there is no file `{file}.bend`")
         } else {
             format!("there is neither a file `{file}.bend` nor a `{name}` in a file `{path}.bend`")
         };
-        let hint = "paths that start with `./` or `../` are relative to this file, others to the main file's folder";
+        let module = at.node.split(['.', '/']).next().unwrap_or_default();
+        let relative =
+            "paths that start with `./` or `../` are relative to this file, others to the main file's folder";
+        let hint = habits::hint(habits::MODULES, module).unwrap_or(relative);
         self.diags.push(Diagnostic::new(Code::ImportNotFound, at.span, message).hint(hint));
     }
 }

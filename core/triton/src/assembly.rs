@@ -58,7 +58,12 @@ pub(super) fn inline(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     for item in body.iterate(a.value(2).clone(), a.span(2))? {
         let tensor = body.tensor(&item, a.span(2))?;
         if tensor.element() != Scalar::F32 {
-            return body.fail(Code::KernelType, a.span(2), format!("`f32` is needed here, not {}", item.kind()), "");
+            return body.fail(
+                Code::KernelType,
+                a.span(2),
+                format!("`f32` is needed here, not {}", item.kind()),
+                item.hint(),
+            );
         }
         given.push(tensor);
     }

@@ -156,7 +156,14 @@ impl<'m, 'a> Body<'m, 'a> {
             Value::Bool(b) => (self.int(Scalar::Bool, i128::from(*b)), Scalar::Bool),
             Value::Int(n) => match super::promote::of_int(*n) {
                 Some(scalar) => (self.int(scalar, *n), scalar),
-                None => return self.fail(Code::KernelType, span, format!("{n} fits no integer of the device"), ""),
+                None => {
+                    return self.fail(
+                        Code::KernelType,
+                        span,
+                        format!("{n} fits no integer of the device"),
+                        "integers of kernels have up to 64 bits; a float holds larger numbers, `1e30`",
+                    );
+                }
             },
             Value::Float(x) => {
                 let scalar = super::promote::of_float(*x);
@@ -164,7 +171,7 @@ impl<'m, 'a> Body<'m, 'a> {
             }
             other => {
                 let message = format!("expected a number or a tile, found {}", other.kind());
-                return self.fail(Code::KernelType, span, message, "");
+                return self.fail(Code::KernelType, span, message, other.hint());
             }
         };
         Ok(Tensor { value, ty: Type::Scalar(scalar) })
@@ -237,7 +244,12 @@ impl<'m, 'a> Body<'m, 'a> {
                     "make it a `tl.constexpr`: a parameter with that annotation, or `NAME: tl.constexpr = ..`",
                 )
             }
-            other => self.fail(Code::KernelArgument, span, format!("{what} is an integer, not {}", other.kind()), ""),
+            other => self.fail(
+                Code::KernelArgument,
+                span,
+                format!("{what} is an integer, not {}", other.kind()),
+                other.hint(),
+            ),
         }
     }
 

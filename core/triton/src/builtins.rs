@@ -109,7 +109,7 @@ const fn refused(name: &'static str, why: &'static str) -> Builtin {
 
 const ATOMIC: &str = "pointer, val, mask=None, sem=None, scope=None";
 const CARD: &str = "it works only on one vendor's cards";
-const LATER: &str = "it is not implemented here";
+const LATER: &str = "Girih does not have it yet";
 
 /// All operations.
 pub(super) static TABLE: &[Builtin] = &[
@@ -393,7 +393,8 @@ impl Body<'_, '_> {
         span: Span,
     ) -> Made<Value> {
         if let BuiltinWriter::Refused(why) = row.writer {
-            return self.fail(Code::KernelRefused, span, format!("`{}` is not available: {why}", row.name), "");
+            let message = format!("`{}` is not available on any device: {why}", row.name);
+            return self.fail(Code::KernelRefused, span, message, "`docs/triton.md` lists what kernels can call");
         }
         let arguments = self.bind(row, positional, named, span)?;
         match row.writer {

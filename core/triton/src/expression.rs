@@ -129,7 +129,12 @@ impl Body<'_, '_> {
                 None => match self.expr(value)? {
                     Value::Dict(more) => out.extend(more),
                     other => {
-                        return self.fail(Code::KernelType, span, format!("{} is not a dictionary", other.kind()), "");
+                        return self.fail(
+                            Code::KernelType,
+                            span,
+                            format!("{} is not a dictionary", other.kind()),
+                            other.hint(),
+                        );
                     }
                 },
             }
@@ -175,7 +180,12 @@ impl Body<'_, '_> {
         match value {
             Value::Tuple(items) => Ok(items),
             Value::Dict(items) => Ok(items.into_iter().map(|(key, _)| key).collect()),
-            other => self.fail(Code::KernelType, span, format!("{} has no elements to go through", other.kind()), ""),
+            other => self.fail(
+                Code::KernelType,
+                span,
+                format!("{} has no elements to go through", other.kind()),
+                other.hint(),
+            ),
         }
     }
 
@@ -275,7 +285,7 @@ impl Body<'_, '_> {
                 Some((_, value)) => Ok(value.clone()),
                 None => self.fail(Code::KernelName, span, format!("the dictionary has no {key}"), ""),
             },
-            (other, _) => self.fail(Code::KernelType, span, format!("{} has no elements", other.kind()), ""),
+            (other, _) => self.fail(Code::KernelType, span, format!("{} has no elements", other.kind()), other.hint()),
         }
     }
 

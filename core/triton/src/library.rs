@@ -39,7 +39,7 @@ pub(super) fn float(body: &mut Body<'_, '_>, op: Op, x: Tensor, span: Span) -> M
     let element = x.element();
     if element == Scalar::F64 && !matches!(op, Op::Sqrt | Op::Floor | Op::Ceil | Op::Trunc | Op::Round) {
         let exact = op.row().approximates.unwrap_or(op);
-        let message = format!("`{}` is not made for `fp64`", exact.name());
+        let message = format!("no device has `{}` for `fp64`: it is computed in `fp32`", exact.name());
         return body.fail(Code::KernelRefused, span, message, "convert to `tl.float32`");
     }
     if element.bits() >= 32 {
@@ -212,7 +212,7 @@ fn two_floats(body: &mut Body<'_, '_>, op: Op, a: &Arguments) -> Made<Value> {
         return body.fail(
             Code::KernelRefused,
             a.call,
-            format!("`{}` is not made for `fp64`", op.name()),
+            format!("no device has `{}` for `fp64`: it is computed in `fp32`", op.name()),
             "convert to `tl.float32`",
         );
     }
@@ -236,7 +236,7 @@ impl Body<'_, '_> {
             return self.fail(
                 Code::KernelRefused,
                 a.call,
-                "this function is not made for `fp64`",
+                "no device has this function for `fp64`: it is computed in `fp32`",
                 "convert to `tl.float32`",
             );
         }

@@ -477,9 +477,12 @@ impl Body<'_, '_> {
     fn descriptor<'v>(&self, value: &'v Value, span: Span) -> Made<&'v BlockPointer> {
         match value {
             Value::Block(block) => Ok(block),
-            other => {
-                self.fail(Code::KernelArgument, span, format!("a descriptor is needed here, not {}", other.kind()), "")
-            }
+            other => self.fail(
+                Code::KernelArgument,
+                span,
+                format!("a descriptor is needed here, not {}", other.kind()),
+                other.hint(),
+            ),
         }
     }
 }

@@ -17,11 +17,18 @@ impl Body<'_, '_> {
             Value::Bool(_) => python(Scalar::Bool),
             Value::Int(n) => match promote::of_int(*n) {
                 Some(scalar) => python(scalar),
-                None => self.fail(Code::KernelType, span, format!("{n} fits no integer of the device"), ""),
+                None => self.fail(
+                    Code::KernelType,
+                    span,
+                    format!("{n} fits no integer of the device"),
+                    "integers of kernels have up to 64 bits; a float holds larger numbers, `1e30`",
+                ),
             },
             Value::Float(x) => python(promote::of_float(*x)),
             Value::Tensor(t) => Ok(Operand { scalar: t.element(), python: false }),
-            other => self.fail(Code::KernelType, span, format!("{} cannot be computed with", other.kind()), ""),
+            other => {
+                self.fail(Code::KernelType, span, format!("{} cannot be computed with", other.kind()), other.hint())
+            }
         }
     }
 
@@ -270,7 +277,9 @@ impl Body<'_, '_> {
             (Value::Str(text), Value::Str(part)) => Ok(text.contains(&**part)),
             // No variable is set there.
             (Value::Library(path), _) if path == "os.environ" => Ok(false),
-            (other, _) => self.fail(Code::KernelType, span, format!("nothing is looked for in {}", other.kind()), ""),
+            (other, _) => {
+                self.fail(Code::KernelType, span, format!("nothing is looked for in {}", other.kind()), other.hint())
+            }
         }
     }
 
@@ -303,7 +312,7 @@ impl Body<'_, '_> {
         match (op, a) {
             (UnaryOp::Not, a) if a.is_constant() => match a.truth() {
                 Some(truth) => Ok(Value::Bool(!truth)),
-                None => self.fail(Code::KernelType, span, format!("{} is neither true nor false", a.kind()), ""),
+                None => self.fail(Code::KernelType, span, format!("{} is neither true nor false", a.kind()), a.hint()),
             },
             (UnaryOp::Neg, Value::Int(n)) => Ok(Value::Int(n.wrapping_neg())),
             (UnaryOp::Neg, Value::Bool(b)) => Ok(Value::Int(-i128::from(*b))),
@@ -331,11 +340,16 @@ impl Body<'_, '_> {
             (UnaryOp::Invert, a) => {
                 let t = self.tensor(a, span)?;
                 if t.element().is_float() {
-                    return self.fail(Code::KernelType, span, format!("`~` is for integers, not for {}", a.kind()), "");
+                    return self.fail(
+                        Code::KernelType,
+                        span,
+                        format!("`~` is for integers, not for {}", a.kind()),
+                        a.hint(),
+                    );
                 }
                 Ok(Value::Tensor(self.op(Op::Not, t.ty, &[t.value])))
             }
-            (UnaryOp::Plus, a) => self.fail(Code::KernelType, span, format!("`+` is not for {}", a.kind()), ""),
+            (UnaryOp::Plus, a) => self.fail(Code::KernelType, span, format!("`+` is not for {}", a.kind()), a.hint()),
         }
     }
 

@@ -161,7 +161,7 @@ pub(super) fn set(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 fn dictionary<'a>(body: &Body<'_, '_>, a: &'a Arguments) -> Made<&'a [(Value, Value)]> {
     match a.value(0) {
         Value::Dict(items) => Ok(items),
-        other => body.fail(Code::KernelType, a.call, format!("{} is not a dictionary", other.kind()), ""),
+        other => body.fail(Code::KernelType, a.call, format!("{} is not a dictionary", other.kind()), other.hint()),
     }
 }
 
@@ -235,7 +235,7 @@ fn texts<'a>(body: &Body<'_, '_>, a: &'a Arguments) -> Made<(&'a str, &'a str)> 
     match (a.value(0), a.value(1)) {
         (Value::Str(text), Value::Str(part)) => Ok((text, part)),
         (Value::Str(_), other) | (other, _) => {
-            body.fail(Code::KernelType, a.call, format!("{} is not text", other.kind()), "")
+            body.fail(Code::KernelType, a.call, format!("{} is not text", other.kind()), other.hint())
         }
     }
 }
@@ -267,7 +267,7 @@ pub(super) fn len(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         Value::Tuple(items) => Ok(Value::Int(items.len() as i128)),
         Value::Dict(items) => Ok(Value::Int(items.len() as i128)),
         Value::Str(text) => Ok(Value::Int(text.chars().count() as i128)),
-        other => body.fail(Code::KernelType, a.span(0), format!("{} has no length", other.kind()), ""),
+        other => body.fail(Code::KernelType, a.span(0), format!("{} has no length", other.kind()), other.hint()),
     }
 }
 
@@ -314,8 +314,8 @@ pub(super) fn round(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         other => body.fail(
             Code::KernelType,
             a.span(0),
-            format!("{} is not rounded so", other.kind()),
-            "use `libdevice.rint`",
+            format!("`round` is for numbers that are known when the kernel is compiled, not for {}", other.kind()),
+            "on every device, `libdevice.rint(x)` rounds a number or a tile, halves to the even neighbour; `tl.floor(x + 0.5)` rounds halves up",
         ),
     }
 }

@@ -29,7 +29,12 @@ impl Body<'_, '_> {
     fn halves(&mut self, value: &Value, span: Span) -> Made<[Tensor; 2]> {
         let tensor = self.tensor(value, span)?;
         if tensor.element().is_float() {
-            return self.fail(Code::KernelType, span, format!("a seed is an integer, not {}", value.kind()), "");
+            return self.fail(
+                Code::KernelType,
+                span,
+                format!("a seed is an integer, not {}", value.kind()),
+                value.hint(),
+            );
         }
         let wide = self.cast(tensor, Scalar::U64);
         let shift = self.int(Scalar::U64, 32);

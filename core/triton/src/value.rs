@@ -4,6 +4,7 @@ use super::builtins::Builtin;
 use super::pointer::{BlockPointer, Pointer};
 use super::source::FileId;
 use crate::python::ast::{Expr, FunctionDef, Parameters};
+use girih_base::plural::counted;
 use girih_base::span::Span;
 use girih_ir::{Scalar, Shape, Type, ValueId};
 use std::collections::HashMap;
@@ -208,7 +209,7 @@ impl Value {
             Value::None => "`None`".into(),
             Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => format!("the constant {self}"),
             Value::Dtype(ty) => format!("the type `{ty}`"),
-            Value::Tuple(items) => format!("a tuple of {}", items.len()),
+            Value::Tuple(items) => format!("a tuple of {}", counted(items.len(), "element")),
             Value::Dict(_) => "a dictionary".into(),
             Value::Record(record) => record.what.into(),
             Value::Slice(_) => "a slice".into(),
@@ -220,6 +221,36 @@ impl Value {
             Value::Tensor(t) => format!("`{}`", self.dtype().unwrap_or(Dtype::of(t.element()))),
             Value::Pointer(p) => format!("`{}`", p.dtype()),
             Value::Block(b) => format!("a block pointer of `{}`", scalar_name(b.base.pointee)),
+        }
+    }
+
+    /// What such a value is good for, as a hint where another kind is needed.
+    pub(super) fn hint(&self) -> &'static str {
+        match self {
+            Value::None => "`None` is what an argument is that was left out: `if x is not None:` asks for that",
+            Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
+                "this number is known when the kernel is compiled; `tl.full(shape, x, dtype)` makes a tile of it"
+            }
+            Value::Str(_) => {
+                "text is known to the compiler only: it chooses between options, and the device computes with numbers"
+            }
+            Value::Dtype(_) => "a type converts: `x.to(tl.float32)`",
+            Value::Tuple(_) => "take an element out of it: `x[0]`, or `a, b = x`",
+            Value::Dict(_) => "take a value out of it: `x[\"key\"]`",
+            Value::Record(_) => "take one of its attributes: `x.name`",
+            Value::Slice(_) => "a slice stands in brackets: `x[:, None]`",
+            Value::Function(_) | Value::Lambda(_) => "call it, with its arguments in parentheses",
+            Value::Builtin(..) => "call it, with its arguments in parentheses, as in `tl.sum(x, axis=0)`",
+            Value::Library(_) => "name something of the module, as in `tl.load`",
+            Value::Unknown(_) => "what a kernel uses of Python's names are constants, functions and types",
+            Value::Tensor(t) if t.shape().is_some() => {
+                "this is a whole tile: `tl.sum` and `tl.max` make one number of it, `tl.where` chooses element by element"
+            }
+            Value::Tensor(_) => {
+                "this number is known only when the kernel runs: a `tl.constexpr` is known when it is compiled"
+            }
+            Value::Pointer(_) => "`tl.load(p)` reads what a pointer points at",
+            Value::Block(_) => "`tl.load(block)` reads what a block pointer points at",
         }
     }
 

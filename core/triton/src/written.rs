@@ -265,7 +265,7 @@ impl Body<'_, '_> {
         };
         let to = match takes {
             Takes::Single if is_float && bits == 64 => {
-                let message = format!("`{name}` is not made for `fp64`");
+                let message = format!("no device has `{name}` for `fp64`: it is computed in `fp32`");
                 return self.fail(Code::KernelRefused, placed.span, message, "convert to `tl.float32`");
             }
             Takes::Float if is_float && bits >= 32 => known.element(),

@@ -100,6 +100,10 @@ codes! {
     UnreachableStatement "B0112" error: "a statement after a return",
         "All branches of the preceding statement return, so this one can never run. Remove it, or let the branches assign.";
 
+    ChainedComparison "B0113" warning("chained-comparison"): "a comparison of a comparison",
+        "`a < b < c` compares the result of `a < b`, which is 1 or 0, with `c`. Write `(a < b) & (b < c)` for both. Parentheses around the first \
+         comparison say that its 1 or 0 is meant.";
+
     // 02: names, imports, definitions
     UnboundName "B0201" error: "a name that is not defined",
         "No variable, definition or constructor of this name is in scope. Constructors are written with their type: `List/Cons`.";

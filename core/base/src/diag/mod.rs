@@ -5,6 +5,7 @@
 
 mod codes;
 mod errors;
+mod excerpt;
 mod render;
 mod suggest;
 
@@ -14,6 +15,7 @@ pub use render::{Style, render};
 pub use suggest::did_you_mean;
 
 use crate::span::Span;
+use std::collections::HashSet;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,12 +128,15 @@ impl WarningLevels {
 pub struct Diagnostics {
     levels: WarningLevels,
     found: Vec<Diagnostic>,
+    /// What was said of each place.
+    said: HashSet<(Code, Span, String)>,
+    errors: usize,
 }
 
 impl Diagnostics {
     /// No diagnostics yet; warnings will be shown as `levels` says.
     pub fn new(levels: WarningLevels) -> Diagnostics {
-        Diagnostics { levels, found: vec![] }
+        Diagnostics { levels, ..Diagnostics::default() }
     }
 
     /// Adds one. A hidden warning is dropped; a second error at the very same place with the same code is a cascade
@@ -143,10 +148,8 @@ impl Diagnostics {
                 None => return,
             }
         }
-        let span = diagnostic.span();
-        let repeated =
-            |d: &Diagnostic| d.code == diagnostic.code && d.span() == span && d.message == diagnostic.message;
-        if !self.found.iter().any(repeated) {
+        if self.said.insert((diagnostic.code, diagnostic.span(), diagnostic.message.clone())) {
+            self.errors += usize::from(diagnostic.severity == Severity::Error);
             self.found.push(diagnostic);
         }
     }
@@ -160,7 +163,7 @@ impl Diagnostics {
 
     /// Whether there is an error among them.
     pub fn has_errors(&self) -> bool {
-        self.found.iter().any(|d| d.severity == Severity::Error)
+        self.errors > 0
     }
 
     /// All of them, in the order in which they were found.

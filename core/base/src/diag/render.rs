@@ -1,10 +1,12 @@
 //! Draws diagnostics for people: code and sentence, the source lines with their spans underlined, the hint.
 
-use super::{Diagnostic, Severity};
-use crate::span::{SourceId, Sources};
+use super::excerpt::{Excerpts, excerpts};
+use super::{Diagnostic, Label, Severity};
+use crate::span::{Source, SourceId, Sources};
 use codespan_reporting::diagnostic as cs;
-use codespan_reporting::files::{Error, Files, line_starts};
+use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term;
+use std::ops::Range;
 
 /// How a diagnostic is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,44 +23,56 @@ pub fn render(diagnostic: &Diagnostic, sources: &Sources, style: Style) -> Strin
         Severity::Error => cs::Severity::Error,
         Severity::Warning => cs::Severity::Warning,
     };
-    let labels = diagnostic
-        .labels
-        .iter()
-        .enumerate()
-        .filter(|(_, label)| sources.get(label.span.source).is_some())
-        .map(|(i, label)| {
-            let style = if i == 0 { cs::LabelStyle::Primary } else { cs::LabelStyle::Secondary };
-            cs::Label::new(style, label.span.source, label.span.start as usize..label.span.end as usize)
-                .with_message(&label.text)
-        })
-        .collect();
+    let labels: Vec<&Label> =
+        diagnostic.labels.iter().filter(|label| sources.get(label.span.source).is_some()).collect();
+    let (excerpts, places) = match excerpts(&labels, sources) {
+        Some((excerpts, places)) => (excerpts, places),
+        None => {
+            let whole = labels.iter().map(|label| label.span.start as usize..label.span.end as usize);
+            (Excerpts::new(), whole.collect())
+        }
+    };
+    let drawn_labels = labels.iter().zip(places).enumerate().map(|(i, (label, place))| {
+        let style = if i == 0 { cs::LabelStyle::Primary } else { cs::LabelStyle::Secondary };
+        cs::Label::new(style, label.span.source, place).with_message(&label.text)
+    });
     let notes = diagnostic.hint.iter().map(|h| format!("hint: {h}")).collect();
     let drawn = cs::Diagnostic::new(severity)
         .with_code(diagnostic.code.as_str())
         .with_message(&diagnostic.message)
-        .with_labels(labels)
+        .with_labels(drawn_labels.collect())
         .with_notes(notes);
-    emit(&drawn, sources, style).unwrap_or_else(|_| format!("{}: {}\n", diagnostic.code, diagnostic.message))
+    emit(&drawn, &Lookup { sources, excerpts }, style)
+        .unwrap_or_else(|_| format!("{}: {}\n", diagnostic.code, diagnostic.message))
 }
 
-fn emit(drawn: &cs::Diagnostic<SourceId>, sources: &Sources, style: Style) -> Result<String, Error> {
+fn emit(drawn: &cs::Diagnostic<SourceId>, files: &Lookup<'_>, style: Style) -> Result<String, Error> {
     let config = term::Config::default();
     match style {
         Style::Plain => {
             let mut out = String::new();
-            term::emit_to_string(&mut out, &config, &Lookup(sources), drawn)?;
+            term::emit_to_string(&mut out, &config, files, drawn)?;
             Ok(out)
         }
         Style::Coloured => {
             let mut out = term::termcolor::Ansi::new(Vec::new());
-            term::emit_to_write_style(&mut out, &config, &Lookup(sources), drawn)?;
+            term::emit_to_write_style(&mut out, &config, files, drawn)?;
             Ok(String::from_utf8_lossy(&out.into_inner()).into_owned())
         }
     }
 }
 
-/// [`Sources`] as the drawing library wants to see them.
-struct Lookup<'a>(&'a Sources);
+/// [`Sources`] as the drawing library wants to see them, or excerpts of them.
+struct Lookup<'a> {
+    sources: &'a Sources,
+    excerpts: Excerpts,
+}
+
+impl<'a> Lookup<'a> {
+    fn file(&'a self, id: SourceId) -> Result<&'a Source, Error> {
+        self.sources.get(id).ok_or(Error::FileMissing)
+    }
+}
 
 impl<'a> Files<'a> for Lookup<'a> {
     type FileId = SourceId;
@@ -66,22 +80,39 @@ impl<'a> Files<'a> for Lookup<'a> {
     type Source = &'a str;
 
     fn name(&'a self, id: SourceId) -> Result<&'a str, Error> {
-        Ok(&self.0.get(id).ok_or(Error::FileMissing)?.name)
+        Ok(&self.file(id)?.name)
     }
 
     fn source(&'a self, id: SourceId) -> Result<&'a str, Error> {
-        Ok(&self.0.get(id).ok_or(Error::FileMissing)?.text)
+        match self.excerpts.get(&id) {
+            Some(excerpt) => Ok(&excerpt.text),
+            None => Ok(&self.file(id)?.text),
+        }
     }
 
     fn line_index(&'a self, id: SourceId, byte: usize) -> Result<usize, Error> {
-        let text = self.source(id)?;
-        Ok(text.as_bytes()[..byte.min(text.len())].iter().filter(|b| **b == b'\n').count())
+        match self.excerpts.get(&id) {
+            Some(excerpt) => Ok(excerpt.line_of(byte)),
+            None => Ok(self.file(id)?.line_of(byte)),
+        }
     }
 
-    fn line_range(&'a self, id: SourceId, line: usize) -> Result<std::ops::Range<usize>, Error> {
-        let text = self.source(id)?;
-        let mut starts = line_starts(text).skip(line);
-        let start = starts.next().ok_or(Error::LineTooLarge { given: line, max: text.lines().count() })?;
-        Ok(start..starts.next().unwrap_or(text.len()))
+    fn line_number(&'a self, id: SourceId, line: usize) -> Result<usize, Error> {
+        Ok(self.excerpts.get(&id).and_then(|excerpt| excerpt.number(line)).unwrap_or(line) + 1)
+    }
+
+    fn line_range(&'a self, id: SourceId, line: usize) -> Result<Range<usize>, Error> {
+        let source = self.file(id)?;
+        let range = match self.excerpts.get(&id) {
+            Some(excerpt) => excerpt.line(line),
+            None => source.line(line),
+        };
+        range.ok_or_else(|| Error::LineTooLarge { given: line, max: source.line_of(source.text.len()) })
+    }
+
+    fn column_number(&'a self, id: SourceId, _line: usize, byte: usize) -> Result<usize, Error> {
+        let origin = self.excerpts.get(&id).and_then(|excerpt| excerpt.origin(byte)).unwrap_or(byte);
+        let origin = u32::try_from(origin).unwrap_or(u32::MAX); // Sources are smaller than 4 GiB.
+        Ok(self.sources.line_column(id, origin).1)
     }
 }

@@ -3,6 +3,7 @@
 use super::infer::Infer;
 use super::type_errors::Why;
 use super::types::{Node, Ty, wider};
+use crate::habits;
 use girih_base::diag::Fix;
 use girih_base::num::{BinOp, LiteralValue, NumKind};
 use girih_base::plural::counted;
@@ -32,6 +33,7 @@ pub(super) fn mismatch<'p>(
         return numbers(infer, term, from, to, why);
     }
     missing_arguments(infer, term, expected)
+        .or_else(|| key_of_map(infer, why))
         .or_else(|| data(infer, found, expected))
         .or_else(|| tuples(infer, found, expected))
         .map(Hint::from)
@@ -48,23 +50,40 @@ pub(super) fn operand<'p>(infer: &mut Infer<'p>, op: BinOp, operand: &'p Term, t
         Node::Data(ty, _) if Some(ty) == list && op == BinOp::Add => {
             Some("lists are joined with `List/concat`".to_string())
         }
+        Node::Data(ty, _) if Some(ty) == string && op == BinOp::Add => {
+            Some("`String/concat(a, b)` joins two texts, `u24/to_string(n)` makes text of a number".to_string())
+        }
         Node::Data(ty, _) if Some(ty) == string => Some(
             "text is made of characters: `match` takes it apart, `u24/to_string` makes text of a number".to_string(),
         ),
-        Node::Rigid(_) => {
-            Some("annotate with a number type, such as `u24`, or with `_` to have the type inferred".to_string())
-        }
+        Node::Rigid(id) => Some(match habits::hint(habits::TYPES, &infer.rigid_name(id)) {
+            Some(hint) => format!("there is no such type: {hint}"),
+            None => "annotate with a number type, such as `u24`, or with `_` to have the type inferred".to_string(),
+        }),
         Node::Arrow(..) => missing_arguments(infer, operand, ty),
         _ => None,
     }
 }
 
 fn numbers(infer: &Infer, term: &Term, from: NumKind, to: NumKind, why: Why) -> Option<Hint> {
-    if let TermKind::Literal(value) = term.kind
-        && let Some(spelling) = respell(value, to)
-    {
-        let text = format!("write `{spelling}`");
-        return Some(Hint { text, fix: Some(Fix { span: term.span, text: spelling }) });
+    if let TermKind::Literal(value) = term.kind {
+        let convert = match why {
+            // The literal of an operation may be meant, and what it is used with of the wrong type.
+            Why::Operand { .. } if from.is_float() && !to.is_float() => {
+                format!(", or convert the other operand with `{}/to_{}`", to.name(), from.name())
+            }
+            _ => String::new(),
+        };
+        if let Some(spelling) = respell(value, to) {
+            let text = format!("write `{spelling}`{convert}");
+            // Where the other operand may be the one to change, the text has two ways.
+            let fix = convert.is_empty().then_some(Fix { span: term.span, text: spelling });
+            return Some(Hint { text, fix });
+        }
+        if let (LiteralValue::Signed(_), NumKind::U24 | NumKind::U32) = (value, to) {
+            let text = format!("`{}` has no negative numbers: annotate with `{}`", to.name(), from.name());
+            return Some(Hint::from(text));
+        }
     }
     if let Why::Operand { other, .. } = why
         && let TermKind::Literal(value) = other.kind
@@ -131,6 +150,16 @@ fn data(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {
         (from, "IO") if from != "IO" => Some("`wrap(…)` inside `with IO:` makes an IO of a value".to_string()),
         ("List", "String") => Some("bytes become text with `String/decode_utf8`".to_string()),
         ("String", "List") => Some("text becomes bytes with `String/encode_utf8`".to_string()),
+        ("List" | "String", "Map") => {
+            Some("`x[key]` reads a map; `match` takes a list apart into `x.head` and `x.tail`, and a function that calls itself finds the nth element".to_string())
+        }
+        ("", "Map") if matches!(infer.types.node(found), Node::Tuple(_)) => {
+            Some("`x[key]` reads a map; a tuple is taken apart by `(a, b) = x`".to_string())
+        }
+        ("String", "") if is_number(infer, expected) => {
+            Some("text is no number, but its characters are: `match` takes it apart, and `'a'` is a character".to_string())
+        }
+        ("Tree", "") if is_number(infer, expected) => Some("`!x` makes a leaf of a tree: write `x == 0` for the opposite of a condition".to_string()),
         ("Maybe" | "Result", _) if to != from => {
             Some(format!("take it apart with `match`, or with `{}/unwrap`", name(&from)))
         }
@@ -140,6 +169,18 @@ fn data(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {
         ("", "Tree") => Some("`![a, b]` makes a node of a tree, `!x` a leaf".to_string()),
         _ => None,
     }
+}
+
+/// A hint for what is no number, but is the key of a map.
+fn key_of_map<'p>(infer: &Infer<'p>, why: Why<'p>) -> Option<String> {
+    let Why::Argument { head, index: 1 } = why else { return None };
+    let TermKind::Global(def) = head.kind else { return None };
+    let is_map = infer.program.defs[def].name.starts_with("Map/");
+    is_map.then(|| "the keys of a map are numbers of the type `u24`; a `match` with `String/equals` finds a text in a list of pairs".to_string())
+}
+
+fn is_number(infer: &mut Infer, ty: Ty) -> bool {
+    infer.types.number_kind(ty).is_some()
 }
 
 fn tuples(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {

@@ -5,6 +5,7 @@ use super::infer::Infer;
 use super::show::Letters;
 use super::types::{KindSet, Node, Ty};
 use super::unify::Clash;
+use crate::habits;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::name::Name;
 use girih_base::num::BinOp;
@@ -121,6 +122,9 @@ impl<'p> Infer<'p> {
         let mut error = Diagnostic::new(Code::AnnotationTooGeneral, blame(term).span, message);
         error = error.at(self.role(why, &found_name));
         error = error.label(def.span, format!("`{name}` comes from the annotation of `{}`", def.name));
+        if let Some(hint) = habits::hint(habits::TYPES, &name) {
+            return Box::new(error.hint(format!("there is no type `{name}`, so it may be any: {hint}")));
+        }
         Box::new(error.hint(format!(
             "write in the annotation what `{name}` is here, or `_` to have it found, or `Any` to have it checked while the program \
              runs"

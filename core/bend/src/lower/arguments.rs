@@ -121,12 +121,20 @@ impl Lowering<'_> {
     pub(super) fn unknown_constructor(&mut self, name: &Name, span: Span) {
         let mut diagnostic =
             Diagnostic::new(Code::UnboundConstructor, span, format!("there is no constructor `{name}`"));
-        let module = self.module();
+        let (module, may_search) = (self.module(), self.may_search());
         let scopes = self.scopes[module].values.iter().chain(&self.prelude.values);
         let ctors = scopes.filter(|(_, e)| matches!(e, Entity::Ctor(_))).map(|(n, _)| n.as_str());
-        if let Some(near) = did_you_mean(name, ctors) {
-            diagnostic = diagnostic.hint(format!("did you mean `{near}`?")).fix(span, near);
-        }
+        let near = if may_search { did_you_mean(name, ctors) } else { None };
+        let owner = name
+            .rsplit_once('/')
+            .filter(|_| may_search)
+            .and_then(|(owner, _)| self.functions_of(owner).map(|all| format!("`{owner}` has {all}")));
+        let define =
+            || "a constructor is defined by its type: `type Shape:`, and below it `Circle { radius }`".to_owned();
+        diagnostic = match near {
+            Some(near) => diagnostic.hint(format!("did you mean `{near}`?")).fix(span, near),
+            None => diagnostic.hint(owner.unwrap_or_else(define)),
+        };
         self.report(diagnostic);
     }
 

@@ -8,12 +8,16 @@ use super::definition_scope::Binding;
 use super::expressions::with_binds;
 use super::folds::{Fold, place, uses};
 use super::literals::hidden;
-use super::{Lowering, invalid};
+use super::{Entity, Lowering, invalid};
 use crate::ast::{Arm as ArmSyntax, Ident, Match as MatchSyntax};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::name::Name;
 use girih_base::span::Span;
 use girih_term::{Arm, Bind, CtorId, LocalId, Match, Target, Term, TermKind, TypeId};
+use std::collections::{BTreeSet, HashMap};
+
+/// How many of the missing constructors a message names.
+const NAMED: usize = 8;
 
 /// What an arm is for.
 enum Head {
@@ -65,29 +69,36 @@ impl<'l> Lowering<'l> {
         let scrutinee = local.map_or(scrutinee, |local| self.local_term(local, m.arg.span));
         let (mut arms, mut default): (Vec<Arm>, Option<Term>) = (vec![], None);
         let mut has_errors = false;
+        // The constructors without an arm, in the order of the type.
+        let mut missing: BTreeSet<CtorId> = self.program.types[ty].ctors.iter().copied().collect();
         for (arm, head) in m.arms.iter().zip(&heads) {
-            let missing = self.missing(ty, &arms);
             match head {
                 Head::Unknown => has_errors = true,
-                _ if default.is_some() || missing.is_empty() => self.unreachable_arm(arm, &arms, head),
+                _ if default.is_some() || missing.is_empty() => self.unreachable_arm(arm, ty, &missing, head),
                 Head::Ctor(ctor) if self.program.ctors[*ctor].ty != ty => {
                     has_errors = true;
                     self.mixed_types(arm.span, ty, *ctor);
                 }
-                Head::Ctor(ctor) if !missing.contains(ctor) => self.unreachable_arm(arm, &arms, head),
+                Head::Ctor(ctor) if !missing.remove(ctor) => self.unreachable_arm(arm, ty, &missing, head),
                 Head::Ctor(ctor) => arms.push(self.arm(choice, arm, *ctor, None, body)),
-                Head::Rest(rest) => match (missing.as_slice(), local) {
-                    ([ctor], _) => arms.push(self.arm(choice, arm, *ctor, rest.as_ref(), body)),
-                    (_, Some(local)) => {
-                        default = Some(self.rest_arm(choice, arm, rest.as_ref(), &missing, local, body))
+                Head::Rest(rest) => {
+                    let left: Vec<CtorId> = missing.iter().copied().collect();
+                    match (left.as_slice(), local) {
+                        ([ctor], _) => {
+                            missing.clear();
+                            arms.push(self.arm(choice, arm, *ctor, rest.as_ref(), body));
+                        }
+                        (_, Some(local)) => {
+                            default = Some(self.rest_arm(choice, arm, rest.as_ref(), &left, local, body))
+                        }
+                        (_, None) => {} // There is a local, for there is an arm for the rest.
                     }
-                    (_, None) => {} // There is a local, for there is an arm for the rest.
-                },
+                }
             }
         }
         // An arm that names an unknown constructor may be meant for a missing one; it was reported.
         if default.is_none() && !has_errors {
-            self.check_exhaustive(ty, &arms, if m.arg.span.is_none() { span } else { m.arg.span });
+            self.check_exhaustive(&missing, if m.arg.span.is_none() { span } else { m.arg.span });
         }
         arms.sort_by_key(|arm| self.program.ctors[arm.ctor].tag);
         with_binds(binds, Term::new(TermKind::Match(Box::new(Match { scrutinee, ty, arms, default })), span))
@@ -221,18 +232,12 @@ impl<'l> Lowering<'l> {
 
     /// The fields that all of these constructors have, and whether they are recursive in all.
     fn common_fields(&self, ctors: &[CtorId]) -> Vec<(Name, bool)> {
+        let fields_of = |ctor: CtorId| self.program.ctors[ctor].fields.iter().map(|f| (f.name.clone(), f.recursive));
         let Some((first, others)) = ctors.split_first() else { return vec![] };
-        let recursive_in = |ctor: &CtorId, name: &Name| {
-            self.program.ctors[*ctor].fields.iter().find(|f| f.name == *name).map(|f| f.recursive)
-        };
-        let mut common = vec![];
-        for field in &self.program.ctors[*first].fields {
-            let found: Option<Vec<bool>> = others.iter().map(|ctor| recursive_in(ctor, &field.name)).collect();
-            if let Some(recursive) = found
-                && recursive.iter().all(|recursive| *recursive == field.recursive)
-            {
-                common.push((field.name.clone(), field.recursive));
-            }
+        let mut common: Vec<(Name, bool)> = fields_of(*first).collect();
+        for other in others {
+            let fields: HashMap<Name, bool> = fields_of(*other).collect();
+            common.retain(|(name, recursive)| fields.get(name) == Some(recursive));
         }
         common
     }
@@ -271,12 +276,6 @@ impl<'l> Lowering<'l> {
         Term::new(TermKind::Match(Box::new(Match { scrutinee, ty, arms, default })), span)
     }
 
-    /// The constructors without an arm.
-    fn missing(&self, ty: TypeId, arms: &[Arm]) -> Vec<CtorId> {
-        let is_missing = |ctor: &CtorId| arms.iter().all(|arm| arm.ctor != *ctor);
-        self.program.types[ty].ctors.iter().copied().filter(is_missing).collect()
-    }
-
     /// A match whose first arm takes everything.
     fn irrefutable<B>(
         &mut self,
@@ -290,14 +289,16 @@ impl<'l> Lowering<'l> {
             return invalid(m.arg.span);
         };
         let shown = rest.as_ref().map_or("_", |name| name.node.as_str());
-        self.report(
-            Diagnostic::new(
-                Code::IrrefutableMatch,
-                arm.span,
-                format!("`{shown}` is a variable here and matches everything"),
-            )
-            .hint("a constructor is written with its type, as in `List/Cons`"),
-        );
+        let hint = match self.constructors_called(shown).as_slice() {
+            _ if shown.starts_with(|c: char| c.is_ascii_digit()) => {
+                "`match` tells constructors apart; numbers are told apart by `switch`, with the cases 0, 1, 2 … and `_`"
+                    .to_owned()
+            }
+            [] => "a constructor is written with its type, as in `List/Cons`".to_owned(),
+            [first, ..] => format!("a constructor is written with its type: `case {first}:`"),
+        };
+        let message = format!("`{shown}` is a variable here and matches everything");
+        self.report(Diagnostic::new(Code::IrrefutableMatch, arm.span, message).hint(hint));
         for later in &m.arms[1..] {
             self.report(Diagnostic::new(Code::UnreachableMatch, later.span, "this arm is never reached"));
         }
@@ -312,15 +313,22 @@ impl<'l> Lowering<'l> {
         with_binds(binds, body)
     }
 
-    fn unreachable_arm<B>(&mut self, arm: &ArmSyntax<B>, arms: &[Arm], head: &Head) {
+    /// The constructors `Type/name`.
+    fn constructors_called(&self, name: &str) -> Vec<Name> {
+        let values = self.scopes[self.module()].values.iter().chain(&self.prelude.values);
+        let ctors = values.filter(|(_, entity)| matches!(entity, Entity::Ctor(_))).map(|(full, _)| full);
+        let mut found: Vec<Name> =
+            ctors.filter(|full| full.rsplit_once('/').is_some_and(|(_, last)| last == name)).cloned().collect();
+        found.sort();
+        found
+    }
+
+    /// An arm for what earlier ones took; `missing` are the constructors without an arm.
+    fn unreachable_arm<B>(&mut self, arm: &ArmSyntax<B>, ty: TypeId, missing: &BTreeSet<CtorId>, head: &Head) {
         let diagnostic = match head {
-            Head::Ctor(ctor) if arms.iter().any(|a| a.ctor == *ctor) => {
+            Head::Ctor(ctor) if self.program.ctors[*ctor].ty == ty && !missing.contains(ctor) => {
                 let name = &self.program.ctors[*ctor].name;
-                Diagnostic::new(
-                    Code::RedundantMatch,
-                    arm.span,
-                    format!("an earlier arm already matches `{name}` already"),
-                )
+                Diagnostic::new(Code::RedundantMatch, arm.span, format!("an earlier arm matches `{name}` already"))
             }
             Head::Ctor(_) | Head::Rest(_) | Head::Unknown => {
                 Diagnostic::new(Code::UnreachableMatch, arm.span, "earlier arms match everything that this one matches")
@@ -335,13 +343,18 @@ impl<'l> Lowering<'l> {
         self.error(Code::MixedPatterns, span, message);
     }
 
-    fn check_exhaustive(&mut self, ty: TypeId, arms: &[Arm], at: Span) {
-        let missing: Vec<String> =
-            self.missing(ty, arms).into_iter().map(|ctor| format!("`{}`", self.program.ctors[ctor].name)).collect();
+    fn check_exhaustive(&mut self, missing: &BTreeSet<CtorId>, at: Span) {
         if missing.is_empty() {
             return;
         }
-        let message = format!("this match has no arm for {}", missing.join(", "));
+        let shown = if missing.len() > NAMED + 1 { NAMED } else { missing.len() };
+        let names: Vec<String> =
+            missing.iter().take(shown).map(|ctor| format!("`{}`", self.program.ctors[*ctor].name)).collect();
+        let others = match missing.len() - shown {
+            0 => String::new(),
+            others => format!(" and {others} others"),
+        };
+        let message = format!("this match has no arm for {}{others}", names.join(", "));
         self.report(
             Diagnostic::new(Code::NotExhaustive, at, message).hint("add the missing arms, or `_` for all others"),
         );

@@ -5,9 +5,8 @@
 
 use super::monads::Monad;
 use super::uses::{Target, Variable, Visible};
-use super::{Entity, Lowering, invalid};
+use super::{Entity, Lowering};
 use crate::modules::ModuleId;
-use girih_base::diag::{Code, Diagnostic, did_you_mean};
 use girih_base::idx::IndexVec;
 use girih_base::name::Name;
 use girih_base::num::Num;
@@ -144,6 +143,11 @@ impl Lowering<'_> {
         let local = self.bind_local(name, span);
         self.innermost().params.push(local);
         local
+    }
+
+    /// The names in scope, innermost definition last.
+    pub(super) fn local_names(&self) -> impl Iterator<Item = &Name> {
+        self.enclosing.iter().flat_map(|scope| &scope.scope.order)
     }
 
     pub(super) fn enter(&mut self) -> usize {
@@ -305,40 +309,6 @@ impl Lowering<'_> {
             Entity::Ctor(ctor) => self.construct(ctor, vec![], span),
             Entity::Tag(ctor) => Term::new(TermKind::Num(Num::U24(self.program.ctors[ctor].tag)), span),
         }
-    }
-
-    fn unbound(&mut self, name: &Name, span: Span) -> Term {
-        if !self.unbound.insert(name.clone()) {
-            return invalid(span);
-        }
-        let mut diagnostic = Diagnostic::new(Code::UnboundName, span, format!("`{name}` is not defined"));
-        let in_monad = !self.innermost().monads.is_empty();
-        let locals: Vec<Name> = self.enclosing.iter().flat_map(|f| f.scope.order.iter().cloned()).collect();
-        let module = self.module();
-        let own = locals.iter().chain(self.scopes[module].values.keys()).map(Name::as_str);
-        let prelude = self.prelude.values.keys().map(Name::as_str);
-        let field = name.contains('.');
-        let visible = |n: &&str| !n.contains('%') && n.contains('.') == field && !n.ends_with("/tag");
-        let near = did_you_mean(name, own.filter(visible)).or_else(|| did_you_mean(name, prelude.filter(visible)));
-        diagnostic = match (name.as_str(), near) {
-            ("fork", _) => Diagnostic::new(Code::ForkOutside, span, "`fork` is outside the `when` arm of a `bend`")
-                .hint("`fork` is the recursive call of the `bend` around it"),
-            ("wrap", _) if in_monad => {
-                diagnostic.hint("the type of this `with` block has no `wrap` function: define `Type/wrap`")
-            }
-            ("wrap", _) => {
-                diagnostic.hint("`wrap` exists inside a `with` block: outside, write `IO/wrap` and the like")
-            }
-            (_, Some(near)) => diagnostic.hint(format!("did you mean `{near}`?")).fix(span, near),
-            ("True" | "true", None) => diagnostic.hint("truth values are numbers in Bend: write 1").fix(span, "1"),
-            ("False" | "false", None) => diagnostic.hint("truth values are numbers in Bend: write 0").fix(span, "0"),
-            (_, None) if name.contains('-') => {
-                diagnostic.hint("`-` is part of names: put spaces around it for a subtraction")
-            }
-            (_, None) => diagnostic,
-        };
-        self.report(diagnostic);
-        invalid(span)
     }
 }
 

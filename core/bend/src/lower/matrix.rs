@@ -269,30 +269,25 @@ impl<'m, 'l> Matrix<'m, 'l> {
             }
         }
         let missing = ctors.len() - seen.len();
+        let (mut groups, others) = by_ctor(rows);
         let mut arms = vec![];
         for &ctor in ctors.iter().filter(|ctor| seen.contains(ctor) || missing <= SEPARATE_ARMS) {
-            arms.push(self.ctor_arm(column, &columns, &rows, ctor));
+            let fitting = groups.remove(&ctor).unwrap_or_else(|| others.clone());
+            arms.push(self.ctor_arm(column, &columns, fitting, ctor));
         }
-        let default = (missing > SEPARATE_ARMS).then(|| {
-            let others: Vec<Row> = rows.iter().filter(|r| !matches!(r.patterns[0], Pat::Ctor(..))).cloned().collect();
-            Box::new(self.rest(column, &columns, others))
-        });
+        let default = (missing > SEPARATE_ARMS).then(|| Box::new(self.rest(column, &columns, others)));
         Tree::Match { of: column, ty, arms, default }
     }
 
-    fn ctor_arm(&mut self, column: LocalId, columns: &[LocalId], rows: &[Row], ctor: CtorId) -> TreeArm {
+    fn ctor_arm(&mut self, column: LocalId, columns: &[LocalId], rows: Vec<Row>, ctor: CtorId) -> TreeArm {
         let names: Vec<Name> =
             self.lowering.program.ctors[ctor].fields.iter().map(|field| field.name.clone()).collect();
         let fields: Vec<LocalId> = names.iter().map(|name| self.local(name, column)).collect();
         let whole = self.local("whole", column);
         let mut next = vec![];
-        for row in rows {
-            let mut row = row.clone();
+        for mut row in rows {
             match row.patterns.remove(0) {
-                Pat::Ctor(found, subpatterns, _) if found == ctor => {
-                    row.patterns.splice(0..0, subpatterns.iter().cloned());
-                }
-                Pat::Ctor(..) => continue,
+                Pat::Ctor(_, subpatterns, _) => _ = row.patterns.splice(0..0, subpatterns.iter().cloned()),
                 other => {
                     settle(&mut row, other, whole);
                     row.patterns.splice(0..0, vec![Pat::Any(None); fields.len()]);
@@ -402,6 +397,21 @@ impl<'m, 'l> Matrix<'m, 'l> {
             }
         }
     }
+}
+
+/// The rows that fit each constructor of the first column, and those that fit all others: each row is looked at once, and not once for each constructor.
+fn by_ctor(rows: Vec<Row>) -> (BTreeMap<CtorId, Vec<Row>>, Vec<Row>) {
+    let mut groups: BTreeMap<CtorId, Vec<Row>> = BTreeMap::new();
+    let mut others: Vec<Row> = vec![];
+    for row in rows {
+        if let Pat::Ctor(ctor, ..) = row.patterns[0] {
+            groups.entry(ctor).or_insert_with(|| others.clone()).push(row);
+        } else {
+            groups.values_mut().for_each(|group| group.push(row.clone()));
+            others.push(row);
+        }
+    }
+    (groups, others)
 }
 
 /// A row takes a value without looking at it.

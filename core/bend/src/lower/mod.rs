@@ -23,6 +23,7 @@ mod nets;
 mod patterns;
 mod scopeless;
 mod types;
+mod unbound;
 pub(crate) mod uses;
 
 use super::ast::{Ident, Item};
@@ -69,6 +70,8 @@ struct Lowering<'a> {
     enclosing: Vec<DefinitionScope>,
     /// Names that were reported as unbound in the top-level definition at hand.
     unbound: HashSet<Name>,
+    /// For how many unknown names a similar one was looked for.
+    searches: usize,
     /// How many `open`s and steps of monads the term at hand stands in.
     nesting: usize,
     /// Which name stands for what, if that is wanted.
@@ -101,6 +104,7 @@ pub(super) fn lower(
         parameters: HashMap::new(),
         enclosing: vec![],
         unbound: HashSet::new(),
+        searches: 0,
         nesting: 0,
         uses,
     };

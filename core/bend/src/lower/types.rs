@@ -4,17 +4,42 @@
 use super::uses::Target;
 use super::{Declared, Lowering, Place};
 use crate::ast::{FunDef, Ident, ImpDef, Item, Param, TypeDef, TypeExpr, TypeKind};
+use crate::habits;
 use crate::modules::ModuleId;
 use girih_base::diag::{Code, Diagnostic, did_you_mean};
 use girih_base::name::Name;
 use girih_base::span::Span;
 use girih_term::ty::{Scheme, Type};
-use girih_term::{FieldInfo, TypeId};
+use girih_term::{CtorId, FieldInfo, TypeId};
+use std::collections::{HashMap, HashSet};
 
 /// The type variables of an annotation.
 struct Variables {
     names: Vec<Name>,
+    /// Where each name stands among them; of two that are alike the first counts.
+    places: HashMap<Name, u32>,
     unknown: Unknown,
+}
+
+impl Variables {
+    fn new(names: Vec<Name>, unknown: Unknown) -> Variables {
+        let mut places = HashMap::new();
+        for (name, place) in names.iter().zip(0..) {
+            places.entry(name.clone()).or_insert(place);
+        }
+        Variables { names, places, unknown }
+    }
+
+    fn find(&self, name: &Name) -> Option<Type> {
+        self.places.get(name).map(|place| Type::Param(*place))
+    }
+
+    fn add(&mut self, name: &Name) -> Type {
+        let place = self.names.len() as u32;
+        self.names.push(name.clone());
+        self.places.insert(name.clone(), place);
+        Type::Param(place)
+    }
 }
 
 /// What a name becomes that no type and no variable has.
@@ -45,14 +70,16 @@ impl Lowering<'_> {
     }
 
     fn read_fields(&mut self, module: ModuleId, item: &TypeDef, ty: TypeId) {
-        let mut vars = Variables { names: self.program.types[ty].vars.clone(), unknown: Unknown::Error };
+        let mut vars = Variables::new(self.program.types[ty].vars.clone(), Unknown::Error);
+        let by_place: HashMap<Span, CtorId> =
+            self.program.types[ty].ctors.iter().map(|id| (self.program.ctors[*id].span, *id)).collect();
         for ctor in &item.ctors {
-            let id = self.program.types[ty].ctors.iter().copied();
-            let Some(id) = id.into_iter().find(|id| self.program.ctors[*id].span == ctor.name.span) else { continue };
+            let Some(&id) = by_place.get(&ctor.name.span) else { continue };
             let mut fields: Vec<FieldInfo> = vec![];
+            let mut names: HashSet<&Name> = HashSet::new();
             for (index, field) in ctor.fields.iter().enumerate() {
                 self.uses.note(field.name.span, Target::Field(id, index));
-                if fields.iter().any(|f| f.name == field.name.node) {
+                if !names.insert(&field.name.node) {
                     let message = format!("the field `{}` appears twice in `{}`", field.name.node, ctor.name.node);
                     self.error(Code::DuplicateField, field.name.span, message);
                 }
@@ -82,7 +109,7 @@ impl Lowering<'_> {
         params: &[Param],
         ret: Option<&TypeExpr>,
     ) -> Scheme {
-        let mut vars = Variables { names: vec![], unknown: Unknown::Hole };
+        let mut vars = Variables::new(vec![], Unknown::Hole);
         let mut read = |ty: Option<&TypeExpr>| ty.map_or(Type::Hole, |ty| self.type_of(module, ty, &mut vars));
         let params: Vec<Type> = params.iter().map(|p| read(p.ty.as_ref())).collect();
         let ret = read(ret);
@@ -97,7 +124,7 @@ impl Lowering<'_> {
         params: impl IntoIterator<Item = &'p Param>,
         ret: Option<&TypeExpr>,
     ) -> Scheme {
-        let mut vars = Variables { names: vec![], unknown: Unknown::Variable };
+        let mut vars = Variables::new(vec![], Unknown::Variable);
         let mut read = |ty: Option<&TypeExpr>| ty.map_or(Type::Any, |ty| self.type_of(module, ty, &mut vars));
         let params: Vec<Type> = params.into_iter().map(|p| read(p.ty.as_ref())).collect();
         let ret = read(ret);
@@ -127,9 +154,9 @@ impl Lowering<'_> {
     /// A variable, or a type without arguments. A declared variable hides a type of its name.
     fn named_type(&mut self, module: ModuleId, name: &Name, span: Span, vars: &mut Variables) -> Type {
         if vars.unknown == Unknown::Error
-            && let Some(i) = vars.names.iter().position(|v| v == name)
+            && let Some(variable) = vars.find(name)
         {
-            return Type::Param(i as u32);
+            return variable;
         }
         if let Some(ty) = self.find_type(module, name) {
             self.uses.note(span, Target::Type(ty));
@@ -139,14 +166,11 @@ impl Lowering<'_> {
             }
             return Type::Data(ty, (0..expected).map(|_| Type::Any).collect());
         }
-        if let Some(i) = vars.names.iter().position(|v| v == name) {
-            return Type::Param(i as u32);
+        if let Some(variable) = vars.find(name) {
+            return variable;
         }
         match vars.unknown {
-            Unknown::Variable => {
-                vars.names.push(name.clone());
-                Type::Param(vars.names.len() as u32 - 1)
-            }
+            Unknown::Variable => vars.add(name),
             Unknown::Hole => Type::Hole,
             Unknown::Error => {
                 self.unknown_type(module, name, span);
@@ -188,13 +212,14 @@ impl Lowering<'_> {
     /// `hint` says what to do where no type has a similar name.
     pub(super) fn report_unknown_type(&mut self, module: ModuleId, name: &Name, span: Span, hint: Option<&str>) {
         let mut diagnostic = Diagnostic::new(Code::UnboundType, span, format!("there is no type `{name}`"));
+        let may_search = self.may_search();
         let known = self.scopes[module].types.keys().chain(self.prelude.types.keys());
         let builtin = ["u24", "i24", "f24", "u32", "i32", "f32", "Any", "None"];
-        let near = did_you_mean(name, known.map(Name::as_str).chain(builtin));
-        diagnostic = match (near, hint) {
-            (Some(near), _) => diagnostic.hint(format!("there is `{near}`")).fix(span, near),
-            (None, Some(hint)) => diagnostic.hint(hint),
-            (None, None) => diagnostic,
+        let near = if may_search { did_you_mean(name, known.map(Name::as_str).chain(builtin)) } else { None };
+        diagnostic = match (habits::hint(habits::TYPES, name), near) {
+            (Some(habit), _) => diagnostic.hint(habit),
+            (None, Some(near)) => diagnostic.hint(format!("there is `{near}`")).fix(span, near),
+            (None, None) => hint.into_iter().fold(diagnostic, Diagnostic::hint),
         };
         self.report(diagnostic);
     }

@@ -62,6 +62,9 @@ impl Parser<'_, '_> {
 
     fn signature(&mut self, head: Head) -> Parsed<Signature> {
         let params = head.parts.into_iter().map(|part| self.param_of_signature(part)).collect::<Parsed<_>>()?;
+        if self.cursor.starts_with("::") {
+            return Err(self.expected("`:`"));
+        }
         self.expect(":")?;
         Ok(Signature { params, ty: self.fun_type()? })
     }
@@ -130,7 +133,7 @@ impl Parser<'_, '_> {
                     "the parameter `{}` has a type, but the definition has no `: type` after its parameters",
                     param.name.node
                 ),
-                "write the type of the result before the `=`, as in `f (x: u24) : u24 = …`",
+                "write the type of the result before the `=`, as in `f (x: u24) : u24 = …`; the pattern of a list is `(List/Cons x xs)`",
             )),
         }
     }

@@ -1,41 +1,11 @@
 //! What is said when something else should stand at the cursor: what was found, what may stand there, and a hint where
 //! the mistake has a usual reason.
 
+use super::habits::exact;
 use super::{Failed, Parser};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::lexer::{COMMENT_END, is_name_char};
-use girih_base::num::BinOp;
 use girih_base::span::Span;
-
-/// What people write who come from other languages, and what to write here.
-const HABITS: &[(&str, &str)] = &[
-    ("and", "write `&`: a condition is a number, and comparisons give 1 or 0"),
-    ("or", "write `|`: a condition is a number, and comparisons give 1 or 0"),
-    ("&&", "write `&`: a condition is a number, and comparisons give 1 or 0"),
-    ("||", "write `|`: a condition is a number, and comparisons give 1 or 0"),
-    ("//", "write `/`: the division of integers gives an integer"),
-    ("===", "write `==`"),
-    ("++", "write `x += 1`"),
-    ("--", "write `x -= 1`"),
-    ("=>", "a lambda is written `lambda x: …` in the imperative syntax and `λx …` in the functional one"),
-    ("for", "there are no loops: `bend` builds a structure and `fold` consumes one; `[… for x in xs]` maps a list"),
-    ("while", "there are no loops: `bend` repeats a step while its condition holds, and functions may be recursive"),
-    ("class", "write `object` for a type with one constructor, `type` for one with several"),
-    ("pass", "a block must return or assign something; `return *` returns nothing in particular"),
-    ("else", "an `else` belongs to an `if` or a `bend` with the same indentation"),
-    ("elif", "an `elif` belongs to an `if` with the same indentation"),
-    ("case", "a `case` belongs to a `match`, `switch` or `fold` and is indented by two more spaces"),
-    ("let", "in the imperative syntax a variable is bound by `x = …`"),
-    ("var", "a variable is bound by `x = …`"),
-    ("ask", "in the imperative syntax a step of a `with` block is written `x <- …`"),
-    ("when", "a `when` belongs to a `bend` and is indented by two more spaces"),
-];
-
-/// What a hint of [`HABITS`] says to write instead, where it is that and nothing more: an operator in backquotes after `write`.
-fn exact(hint: &'static str) -> Option<&'static str> {
-    let (operator, _) = hint.strip_prefix("write `")?.split_once('`')?;
-    BinOp::ALL.iter().any(|op| op.symbol() == operator).then_some(operator)
-}
 
 impl Parser<'_, '_> {
     /// The error that something else than `what` comes next.
@@ -77,7 +47,7 @@ impl Parser<'_, '_> {
         self.fail(Diagnostic::new(code, span, message).hint(hint))
     }
 
-    fn expectation(&mut self, what: &str) -> Diagnostic {
+    pub(super) fn expectation(&mut self, what: &str) -> Diagnostic {
         self.skip();
         if self.cursor.is_at_end()
             && let Some(comment) = self.open_comment()
@@ -97,13 +67,13 @@ impl Parser<'_, '_> {
         if let Some((code, comment, hint)) = self.misread_comment() {
             return Diagnostic { code, ..diagnostic.label(comment, "this is a comment").hint(hint) };
         }
-        match HABITS.iter().find(|(text, _)| self.comes_next(text)) {
-            Some((text, hint)) => {
-                let diagnostic = diagnostic.hint(*hint);
-                match exact(hint) {
+        match self.habit() {
+            Some((symbol, hint)) => {
+                let diagnostic = diagnostic.hint(hint);
+                match exact(hint).filter(|_| !symbol.is_empty()) {
                     Some(replacement) => {
                         let start = self.cursor.at();
-                        diagnostic.fix(self.cursor.span(start, start + text.len()), replacement)
+                        diagnostic.fix(self.cursor.span(start, start + symbol.len()), replacement)
                     }
                     None => diagnostic,
                 }
@@ -137,13 +107,8 @@ impl Parser<'_, '_> {
         Some((code, self.cursor.span(start, start + comment.len()), hint))
     }
 
-    fn comes_next(&self, text: &str) -> bool {
-        let is_word = text.starts_with(|c: char| c.is_ascii_alphabetic());
-        if is_word { self.cursor.at_keyword(text) } else { self.cursor.starts_with(text) }
-    }
-
     /// What comes next, in words, and its place.
-    fn found(&self) -> (Span, String) {
+    pub(super) fn found(&self) -> (Span, String) {
         let cursor = &self.cursor;
         let start = cursor.at();
         let behind = cursor.span_from(start - cursor.skipped().len());
@@ -151,10 +116,10 @@ impl Parser<'_, '_> {
         if first == '\n' {
             return (behind, "the end of the line".to_owned());
         }
-        let length = if is_name_char(first) && cursor.operator().is_none() {
+        let length = if let Some((symbol, _)) = self.foreign_symbol() {
+            symbol.len()
+        } else if is_name_char(first) && cursor.operator().is_none() {
             cursor.word().len()
-        } else if cursor.starts_with("//") {
-            "//".len()
         } else if let Some(operator) = cursor.operator() {
             operator.symbol().len()
         } else {

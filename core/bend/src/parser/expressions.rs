@@ -4,8 +4,10 @@
 
 use super::{Parsed, Parser, Separator};
 use crate::ast::*;
-use girih_base::diag::Code;
+use girih_base::diag::{Code, Diagnostic};
 use girih_base::name::Name;
+use girih_base::num::BinOp;
+use girih_base::span::Span;
 
 impl Parser<'_, '_> {
     /// A literal, if one comes next.
@@ -75,15 +77,20 @@ impl Parser<'_, '_> {
     /// Operands and operators that bind at least as tightly as `loosest`; all associate to the left.
     fn infix(&mut self, loosest: u8) -> Parsed<Expr> {
         let mut left = self.operand()?;
+        let mut compared = false;
         loop {
             self.skip();
             let Some(op) = self.cursor.operator().filter(|op| op.precedence() >= loosest) else { return Ok(left) };
-            if self.cursor.starts_with("// ") {
+            if self.at_foreign_operator() {
                 return Err(self.expected("an operator"));
             }
             self.cursor.advance(op.symbol().len());
             let right = self.infix(op.precedence() + 1)?;
             let span = left.span.to(right.span);
+            if compared && op.is_comparison() {
+                self.diags.push(chained(op, left.span, right.span));
+            }
+            compared = op.is_comparison();
             left = Node::new(ExprKind::Op(op, Box::new(left), Box::new(right)), span);
             self.grow()?;
         }
@@ -210,6 +217,11 @@ impl Parser<'_, '_> {
     pub(super) fn key(&mut self) -> Parsed<Expr> {
         self.bracketed("[", "]", |p| {
             let key = p.expression()?;
+            p.skip();
+            if p.cursor.starts_with(":") {
+                let hint = "`m[key]` reads one entry of a map; of a list, a function that calls itself gives a part";
+                return Err(p.expected_with_hint("an operator or `]`", hint));
+            }
             p.close("an operator")?;
             Ok(key)
         })
@@ -292,4 +304,12 @@ impl Parser<'_, '_> {
             Ok(ExprKind::TreeNode(Box::new(left), Box::new(right)))
         })
     }
+}
+
+/// The warning that a comparison is compared: `a < b < c` is no range.
+fn chained(op: BinOp, first: Span, last: Span) -> Diagnostic {
+    let message = format!("the left side of this `{}` is itself a comparison, which gives 1 or 0", op.symbol());
+    Diagnostic::new(Code::ChainedComparison, last, message)
+        .label(first, "this is 1 or 0")
+        .hint("write `(a < b) & (b < c)` for both comparisons, or put the first one in parentheses if this is meant")
 }

@@ -42,6 +42,10 @@ impl Parser<'_, '_> {
             return Ok(Item::Import(self.import_of_paths()?));
         }
         self.not_in_a_term()?;
+        self.misread = self.misread_item();
+        if self.at_foreign_type() {
+            return Err(self.expected("a definition"));
+        }
         Ok(Item::Equations(self.equations()?))
     }
 

@@ -101,7 +101,13 @@ impl<'t> Parser<'t, '_> {
             Some(c) => (c.len_utf8(), format!("`{c}`")),
         };
         let span = self.cursor.span(start, start + length);
-        self.error(Code::BadLiteral, span, format!("expected {kind}, found {found}"))
+        let message = format!("expected {kind}, found {found}");
+        if self.cursor.starts_with(".") {
+            let hint =
+                "there are no ranges: a function that calls itself, or a `bend`, makes the numbers one after the other";
+            return self.error_with_hint(Code::BadLiteral, span, message, hint);
+        }
+        self.error(Code::BadLiteral, span, message)
     }
 
     fn suffix(&mut self, start: usize) -> Parsed<Option<NumKind>> {
@@ -126,11 +132,20 @@ impl<'t> Parser<'t, '_> {
         let spelling = &self.cursor.text()[start..number.end as usize];
         let message = format!("`{tail}` cannot directly follow the number `{spelling}`");
         let hint = if tail.starts_with(['e', 'E']) && tail[1..].bytes().all(|b| b.is_ascii_digit()) {
-            "there are no exponents: write the number out"
+            return Err(self.exponent(span, message, spelling, tail));
         } else {
             "a number may be followed by a type, as in `5u32`, `-3i32` or `1.5f32`; put a space before anything else"
         };
         Err(self.error_with_hint(Code::BadLiteral, span, message, hint))
+    }
+
+    fn exponent(&mut self, span: Span, message: String, spelling: &str, tail: &str) -> Failed {
+        let value = format!("{spelling}{tail}").parse::<f32>().ok().filter(|value| *value < 1e9);
+        let hint = match value {
+            Some(value) => format!("there are no exponents: write `{value:?}`"),
+            None => "there are no exponents: write the number out".to_owned(),
+        };
+        self.error_with_hint(Code::BadLiteral, span, message, hint)
     }
 
     fn float(&mut self, digits: &Digits, span: Span) -> Parsed<f32> {
@@ -179,6 +194,13 @@ impl<'t> Parser<'t, '_> {
         self.cursor.advance("'".len());
         let c = self.char_or_escape(start, "character")?;
         if !self.cursor.eat("'") {
+            let line = self.cursor.rest().lines().next().unwrap_or_default();
+            if let Some(length) = line.find('\'') {
+                let span = self.cursor.span(start, self.cursor.at() + length + "'".len());
+                let text = &self.cursor.text()[start + "'".len()..self.cursor.at() + length];
+                let hint = format!("text stands between `\"`: write `\"{text}\"`");
+                return Err(self.error_with_hint(Code::BadLiteral, span, "this is more than one character", hint));
+            }
             let span = self.cursor.span(start, self.cursor.at());
             let hint = "a character is one character or escape sequence between `'`; text stands between `\"`";
             return Err(self.error_with_hint(Code::BadLiteral, span, "expected `'` after the character", hint));
@@ -207,10 +229,16 @@ impl<'t> Parser<'t, '_> {
             Some(c) => c,
             None => {
                 let span = self.cursor.span(literal, literal + 1);
-                return Err(self.error(Code::BadLiteral, span, format!("this {what} is never closed")));
+                return Err(self.never_closed(span, what));
             }
         };
         Ok(c)
+    }
+
+    fn never_closed(&mut self, span: Span, what: &str) -> Failed {
+        let quote = if what == "string" { '"' } else { '\'' };
+        let hint = format!("it ends with `{quote}`; a `{quote}` inside of it is written `\\{quote}`");
+        self.error_with_hint(Code::BadLiteral, span, format!("this {what} is never closed"), hint)
     }
 
     fn escape(&mut self, start: usize, literal: usize, what: &str) -> Parsed<char> {
@@ -233,7 +261,7 @@ impl<'t> Parser<'t, '_> {
             }
             None => {
                 let span = self.cursor.span(literal, literal + 1);
-                return Err(self.error(Code::BadLiteral, span, format!("this {what} is never closed")));
+                return Err(self.never_closed(span, what));
             }
         };
         Ok(c)
@@ -262,7 +290,8 @@ impl<'t> Parser<'t, '_> {
         let closed = self.cursor.eat("`");
         if !closed || text.len() > 4 {
             let span = self.cursor.span(start, self.cursor.at());
-            let hint = "a symbol has up to four letters, digits, `+` and `/` between two `` ` ``";
+            let hint = "a symbol has up to four letters, digits, `+` and `/` between two `` ` ``; text stands between `\"`, \
+                        and `String/concat(\"n = \", u24/to_string(n))` puts text together";
             return Err(self.error_with_hint(Code::BadLiteral, span, "this is not a symbol", hint));
         }
         Ok(Name::new(text))

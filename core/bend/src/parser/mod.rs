@@ -10,6 +10,7 @@ mod blocks;
 mod equations;
 mod errors;
 mod expressions;
+mod habits;
 mod items;
 mod literals;
 mod names;
@@ -74,6 +75,8 @@ struct Parser<'t, 'd> {
     dialect: Dialect,
     diags: &'d mut Diagnostics,
     errors: u32,
+    /// What is said in place of any error in this item, because its start shows what was meant.
+    misread: Option<Diagnostic>,
     /// Whether a line end means nothing here, because a bracket is open or the syntax is the functional one.
     free_lines: bool,
     /// The column of the statement or item that comes next, after a line was finished; none at the end of the file.
@@ -94,6 +97,7 @@ impl<'t, 'd> Parser<'t, 'd> {
             dialect,
             diags,
             errors: 0,
+            misread: None,
             free_lines: false,
             column: None,
             brackets: vec![],
@@ -125,6 +129,7 @@ impl<'t, 'd> Parser<'t, 'd> {
     }
 
     fn start_item(&mut self) {
+        self.misread = None;
         self.free_lines = false;
         self.column = None;
         self.brackets.clear();
@@ -137,7 +142,7 @@ impl<'t, 'd> Parser<'t, 'd> {
     /// Reports an error.
     fn fail(&mut self, diagnostic: Diagnostic) -> Failed {
         self.errors += 1;
-        self.diags.push(diagnostic);
+        self.diags.push(self.misread.take().unwrap_or(diagnostic));
         Failed
     }
 

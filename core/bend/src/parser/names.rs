@@ -24,11 +24,11 @@ impl Parser<'_, '_> {
                 "use a single `_`",
             ));
         }
-        if word.starts_with("//") {
+        if word.starts_with("//") || (word.starts_with("--") && word.bytes().all(|b| b == b'-')) {
             return Err(self.error_with_hint(
                 Code::BadName,
                 span,
-                format!("`{word}` starts with `//`"),
+                format!("`{word}` is not a name"),
                 "a comment starts with `#`; a name starts with a letter, `_`, `.` or one `/`",
             ));
         }

@@ -42,6 +42,10 @@ impl Parser<'_, '_> {
         let check = self.check();
         let name = self.name("the name of a function")?;
         self.skip();
+        if self.cursor.starts_with("<") || self.cursor.starts_with("[") {
+            let hint = "a function is not told its types: a name such as `T` in a type stands for every type";
+            return Err(self.expected_with_hint("`(`", hint));
+        }
         let params = if self.cursor.starts_with("(") {
             self.bracketed("(", ")", |p| p.elements(Separator::Comma, Parser::param))?
         } else {
@@ -54,8 +58,17 @@ impl Parser<'_, '_> {
     }
 
     fn param(&mut self) -> Parsed<Param> {
+        if self.cursor.starts_with("*") {
+            let hint = "a function takes a fixed number of arguments: pass a list";
+            return Err(self.expected_with_hint("the name of a parameter", hint));
+        }
         let name = self.variable("the name of a parameter")?;
         let ty = if self.eat(":") { Some(self.imp_type()?) } else { None };
+        if self.eat("=") {
+            let hint = "a parameter has no value of its own: every call gives all arguments";
+            let span = self.cursor.span_from(self.cursor.at() - "=".len());
+            return Err(self.error_with_hint(Code::UnexpectedText, span, "expected `,` or `)`, found `=`", hint));
+        }
         Ok(Param { name, ty })
     }
 
@@ -64,7 +77,9 @@ impl Parser<'_, '_> {
         if self.eat(":") {
             return Ok(());
         }
-        let hint = if self.cursor.starts_with("=") {
+        let hint = if self.foreign_symbol().is_some() {
+            return Err(self.expected(what));
+        } else if self.cursor.starts_with("=") {
             "`==` compares two values"
         } else if self.cursor.starts_with("{") {
             "blocks have no braces: they start after a `:` and are indented by two spaces"
@@ -126,14 +141,16 @@ impl Parser<'_, '_> {
             self.end_of_statement()?;
             return Ok(StmtKind::Use(name, value));
         }
-        self.assignment()
+        self.assignment(column)
     }
 
     /// Goes over a `;`, if there is one, to the next line.
     fn end_of_statement(&mut self) -> Parsed<()> {
         self.eat(";");
         self.skip();
-        let hint = if self.cursor.at_keyword("if") {
+        let hint = if self.foreign_symbol().is_some() {
+            return self.end_of_line("an operator or the end of the line");
+        } else if self.cursor.at_keyword("if") {
             "`if` is a statement: assign in its branches, and use the variable after it"
         } else if self.cursor.starts_with(")") || self.cursor.starts_with("]") || self.cursor.starts_with("}") {
             "no bracket is open here"
@@ -146,9 +163,13 @@ impl Parser<'_, '_> {
     }
 
     /// `p = e`, `p <- e`, `x += e`.
-    fn assignment(&mut self) -> Parsed<StmtKind> {
+    fn assignment(&mut self, column: usize) -> Parsed<StmtKind> {
+        let start = self.cursor;
         if NOT_STATEMENTS.contains(&self.cursor.word()) && !starts_assignment(self.cursor) {
             return Err(self.expected("a statement"));
+        }
+        if self.at_value() {
+            return Err(self.no_statement(start, column, "a statement"));
         }
         let target = self.target()?;
         self.skip();
@@ -172,8 +193,7 @@ impl Parser<'_, '_> {
             self.end_of_statement()?;
             return Ok(StmtKind::InPlace(target, op, value));
         }
-        let hint = "a statement gives a value a name (`x = …`), changes a variable (`x += …`) or returns (`return …`)";
-        Err(self.expected_with_hint("`=`, `<-` or an operator such as `+=`", hint))
+        Err(self.no_statement(start, column, "`=`, `<-` or an operator such as `+=`"))
     }
 
     /// `p` or `m[k]`.
@@ -225,7 +245,8 @@ impl Parser<'_, '_> {
             branches.push(self.imp_branch(column)?);
         }
         if !self.continues(column, "else")? {
-            return Err(self.expected_with_hint("`elif` or `else` for this `if`", IF_NEEDS_ELSE));
+            let hint = else_hint(branches.last().and_then(|(_, body)| body.last()));
+            return Err(self.expected_with_hint("`elif` or `else` for this `if`", &hint));
         }
         self.skip();
         if self.cursor.at_keyword("if") {
@@ -300,13 +321,22 @@ impl Parser<'_, '_> {
         let start = self.cursor.at();
         let name = self.name("the name of a constructor or `_`")?;
         let span = self.cursor.span_from(start);
+        if self.cursor.starts_with("(") || self.cursor.starts_with("{") {
+            let hint =
+                "leave the fields out: below `case List/Cons:` of a `match xs:` they are `xs.head` and `xs.tail`";
+            return Err(self.expected_with_hint("`:`", hint));
+        }
         self.colon("`:`")?;
         let body = self.block(column + INDENTATION)?;
         Ok(Arm { name: Some(name).filter(|name| name.node != *"_"), span, body })
     }
 
     fn case_keyword(&mut self) -> Parsed<()> {
-        if self.cursor.eat_keyword("case") { Ok(()) } else { Err(self.expected("`case`")) }
+        if self.cursor.eat_keyword("case") {
+            return Ok(());
+        }
+        let hint = "an arm is a line `case List/Nil:`, and what it gives stands below, indented by two more spaces";
+        Err(self.expected_with_hint("`case`", hint))
     }
 
     fn imp_switch(&mut self, column: usize) -> Parsed<Switch<Block>> {
@@ -343,6 +373,20 @@ impl Parser<'_, '_> {
         self.colon("`:`")?;
         let base = self.block(column + INDENTATION)?;
         Ok(Bend { state, condition, step, base })
+    }
+}
+
+/// What to write below an `if` without an `else` whose last branch ends so.
+fn else_hint(last: Option<&Stmt>) -> String {
+    match last.map(|stmt| &stmt.node) {
+        Some(StmtKind::Return(_)) => format!("{IF_NEEDS_ELSE}: indent what follows below an `else:`"),
+        Some(
+            StmtKind::Assign(Target::Pattern(Node { node: PatternKind::Var(name), .. }), _)
+            | StmtKind::InPlace(InPlaceTarget::Var(Node { node: name, .. }), ..),
+        ) => {
+            format!("{IF_NEEDS_ELSE}: below an `else:`, `{name} = {name}` leaves the variable as it is")
+        }
+        _ => IF_NEEDS_ELSE.to_owned(),
     }
 }
 

@@ -35,6 +35,10 @@ impl Parser<'_, '_> {
         }
         let name = self.type_name()?;
         self.skip();
+        if self.cursor.starts_with("[") || self.cursor.starts_with("<") {
+            let hint = "what a type is applied to stands in parentheses, as in `List(u24)`";
+            return Err(self.expected_with_hint("`(`", hint));
+        }
         match name.node {
             TypeKind::Name(constructor) if self.cursor.starts_with("(") => {
                 let constructor = Node::new(constructor, name.span);

@@ -118,6 +118,8 @@ fn map_key(key: &Expr) -> Doc {
 /// Operands and operators of one precedence stand in one group, so that all of their lines end or none does.
 fn operation(op: BinOp, left: &Expr, right: &Expr, lines: Lines) -> Doc {
     let left = match &left.node {
+        // Without parentheses this is warned about: it looks like a range.
+        ExprKind::Op(inner, ..) if inner.is_comparison() && op.is_comparison() => parenthesised(left),
         ExprKind::Op(inner, a, b) if inner.precedence() == op.precedence() => operation(*inner, a, b, lines),
         ExprKind::Op(inner, ..) if inner.precedence() < op.precedence() => parenthesised(left),
         _ => operand(left, lines),

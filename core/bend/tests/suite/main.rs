@@ -2,7 +2,10 @@
 
 mod analysis;
 mod check;
+#[path = "../../../../benches/constructs.rs"]
+mod constructs;
 mod format;
+mod growth;
 mod lower;
 mod parse_errors;
 mod parse_mutations;

@@ -51,7 +51,8 @@ pub(super) mod hint {
     pub(in super::super) const DIVISION: &str = "compare the divisor with 0 before; floats divide to infinity instead";
     pub(in super::super) const MIXED: &str = "convert one of them, for example with `u24/to_f24`";
     pub(in super::super) const UNSUPPORTED: &str = "bit operators are for integers, shifts for unsigned ones, powers for floats: convert with `i24/to_u24` and its siblings";
-    pub(in super::super) const NUMBER: &str = "take the number out of it first";
+    pub(in super::super) const NUMBER: &str =
+        "`match` takes a value apart; text is joined by `String/concat(a, b)`, lists by `List/concat(a, b)`";
     pub(in super::super) const FLOAT: &str = "convert it, for example with `u24/to_f24`";
     pub(in super::super) const FUNCTION: &str = "check how many arguments the function takes";
     pub(in super::super) const CASE: &str =

@@ -149,7 +149,7 @@ impl Machine {
             Some(number) => Ok(Ok(number)),
             None => {
                 let message = format!("{} needs a number, and this is {}", operation(), self.describe(word));
-                Err(self.trap(Code::NotANumber, pc, message, "take the number out of it first"))
+                Err(self.trap(Code::NotANumber, pc, message, "`match` takes a value apart; text is joined by `String/concat(a, b)`, lists by `List/concat(a, b)`"))
             }
         }
     }

@@ -307,7 +307,7 @@ def _highest(n):
 
 @triton.jit
 def jn(n, x):
-    tl.static_assert(x.dtype != tl.float64, "`jn` is not made for `fp64`")
+    tl.static_assert(x.dtype != tl.float64, "no device has `jn` for `fp64`: it is computed in `fp32`")
     n = tl.zeros_like(x).to(tl.int32) + n
     a = tl.abs(x.to(tl.float32))
     top = _highest(n)
@@ -344,7 +344,7 @@ def jn(n, x):
 
 @triton.jit
 def yn(n, x):
-    tl.static_assert(x.dtype != tl.float64, "`yn` is not made for `fp64`")
+    tl.static_assert(x.dtype != tl.float64, "no device has `yn` for `fp64`: it is computed in `fp32`")
     n = tl.zeros_like(x).to(tl.int32) + n
     a = x.to(tl.float32)
     before, now = y0(a), y1(a)

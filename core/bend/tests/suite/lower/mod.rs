@@ -35,12 +35,16 @@ impl Loader for Files<'_> {
     }
 }
 
-/// Compiles without a type check, on a stack as large as the command's.
+/// Compiles without a type check.
 pub fn compiled(files: &[(&str, &str)], arguments: &[&str]) -> Compilation {
     let arguments = arguments.iter().map(|text| text.to_string()).collect();
-    let options = Options { check_types: false, arguments, ..Options::default() };
+    compiled_as(files, &Options { check_types: false, arguments, ..Options::default() })
+}
+
+/// Compiles on a stack as large as the command's.
+pub fn compiled_as(files: &[(&str, &str)], options: &Options) -> Compilation {
     std::thread::scope(|scope| {
-        let compile = || compile(&Files(files), &options);
+        let compile = || compile(&Files(files), options);
         let thread = std::thread::Builder::new().stack_size(1 << 30).spawn_scoped(scope, compile);
         thread.expect("a thread").join().expect("no panic")
     })

@@ -267,5 +267,5 @@ fn what_is_not_made_for_doubles_is_refused_by_name() {
 @triton.jit\ndef k(y):\n    at = tl.arange(0, 4)\n    tl.store(y + at, libdevice.erfc(at.to(tl.float64)))\n";
     let arguments = [("y", Arg::Array(Scalar::F32, vec![0.0; 4]))];
     let Err((_, found)) = try_launch(text, "k", [1; 3], &arguments, &Alone) else { panic!("it is let through") };
-    assert_eq!(found[0].message, "`erfc` is not made for `fp64`");
+    assert_eq!(found[0].message, "no device has `erfc` for `fp64`: it is computed in `fp32`");
 }
