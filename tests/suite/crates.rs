@@ -36,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("girih-conform", &["girih", "base", "ir", "runtime", "lower", "machine", "cpu", "wgpu"]),
     ("girih-bench", &["girih", "base", "ir", "runtime", "bend", "net"]),
     ("girih-cli", &["girih", "base", "ir", "runtime", "machine", "term", "net", "conform", "bench"]),
+    ("girih-web", &["girih", "base", "term", "net", "bend"]),
 ];
 
 /// What build scripts may use.

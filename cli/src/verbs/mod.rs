@@ -10,6 +10,7 @@ mod explain;
 mod kernel;
 mod launch;
 mod net;
+mod playground;
 mod render;
 mod run;
 
@@ -31,6 +32,8 @@ pub enum Verb {
     Launch(launch::Launch),
     /// Draw an image shader into a PNG or GIF file
     Render(render::Render),
+    /// Serve the playground's page, which compiles and runs programs in a browser
+    Playground(playground::Playground),
     /// List the devices that kernels can run on
     Devices(devices::Devices),
     /// Compare every device with the reference machine
@@ -52,6 +55,7 @@ impl Verb {
             Verb::Emit(verb) => verb.run(console),
             Verb::Launch(verb) => verb.run(console),
             Verb::Render(verb) => verb.run(console),
+            Verb::Playground(verb) => verb.run(console),
             Verb::Devices(verb) => verb.run(console),
             Verb::Conform(verb) => verb.run(console),
             Verb::Bench(verb) => verb.run(console),
