@@ -198,11 +198,13 @@ async function begin() {
   const examples = await (await fetch(new URL("examples.json", import.meta.url))).json();
   for (const [number, { title }] of examples.entries()) $("examples").append(new Option(title, String(number)));
   $("examples").onchange = () => {
+    if (!$("examples").value) return;
     history.replaceState(null, "", location.pathname);
     load(examples[Number($("examples").value)]);
   };
   await findDevice();
-  await open(examples[0]);
+  const first = await open(examples[0]);
+  $("examples").value = first === examples[0] ? "0" : "";
   document.body.dataset.ready = "true";
 }
 
@@ -217,6 +219,7 @@ async function open(example) {
   }
   // A shader plays on, and is not waited for.
   load(program ?? example);
+  return program ?? example;
 }
 
 $("run").onclick = act;
@@ -227,7 +230,10 @@ $("device").onchange = () => check();
 $("pause").onclick = () => (player.isPaused ? go(player.play()) : (player.pause(), buttons()));
 $("time").onchange = () => go(player.seek(Number($("time").value) || 0));
 for (const side of ["width", "height"]) $(side).onchange = () => checked?.shader && paint(checked.shader);
-window.addEventListener("hashchange", () => open(file()));
+window.addEventListener("hashchange", () => {
+  $("examples").value = "";
+  open(file());
+});
 let escaped = 0;
 window.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return void (escaped = 0);

@@ -59,7 +59,7 @@ export class Player {
     if (!isWanted()) return null;
     const { width, height } = this.#canvas;
     if (answer.pixels.length !== 4 * width * height) return null; // It is of a size that was asked for before.
-    this.#canvas.getContext("2d").putImageData(new ImageData(answer.pixels, width, height), 0, 0);
+    this.#canvas.getContext("2d", { willReadFrequently: true }).putImageData(new ImageData(answer.pixels, width, height), 0, 0);
     this.#canvas.dataset.time = String(time);
     this.shown({ time, milliseconds: performance.now() - begun, how: answer.how });
     return null;

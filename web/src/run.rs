@@ -1,6 +1,7 @@
 //! Runs what a text is: a Bend program, a net, the run lines of kernels; and paints shaders.
 //!
-//! Invariant: a program runs where the answer says that it has run. What a device cannot run is refused by an error; nothing runs elsewhere instead.
+//! Invariant: a text runs where the answer says that it has run. What a device cannot run is refused by an error. Only nets always run in the worker: the
+//! compilers of browsers take minutes for the kernels that reduce nets.
 
 use crate::check::Findings;
 use crate::files::{File, Language};
@@ -70,7 +71,7 @@ pub fn run(file: &File, device: Device, input: &str, told: impl FnMut(u32, &[u8]
     let mut host = PageHost::new(input, told);
     let ran = match file.language {
         Language::Bend => program(file, device, &mut host),
-        Language::Hvm => net(file, device, &mut host),
+        Language::Hvm => net(file, &mut host),
         Language::Gir => gir(file, device),
     };
     ran.unwrap_or_else(|error| Ran::failed(&error))
@@ -79,14 +80,18 @@ pub fn run(file: &File, device: Device, input: &str, told: impl FnMut(u32, &[u8]
 fn program(file: &File, device: Device, host: &mut PageHost) -> Result<Ran, Error> {
     let program = file.program(true);
     program.check()?;
-    let threads = Some(NonZeroUsize::MIN).filter(|_| device == Device::Worker);
-    let options = RunOptions { device: device.for_programs(), memory: MEMORY, threads, ..RunOptions::default() };
-    let mut executable = match program.compile(&options) {
-        // What needs nets runs as a net, which the evaluator does not.
-        Err(error) if device == Device::Worker && error.code() == Some(girih::Code::NeedsNets) => {
-            program.compile(&RunOptions { device: RunDevice::Auto, ..options })?
+    let here = RunOptions { device: RunDevice::Evaluator, memory: MEMORY, ..RunOptions::default() };
+    let mut executable = match (program.compile(&here), device) {
+        // What needs nets runs as a net, one step after the other.
+        (Err(error), _) if error.code() == Some(girih::Code::NeedsNets) => {
+            let threads = Some(NonZeroUsize::MIN);
+            program.compile(&RunOptions { device: RunDevice::Auto, threads, ..here })?
         }
-        compiled => compiled?,
+        (compiled, Device::Worker) => compiled?,
+        (compiled, Device::Webgpu) => {
+            compiled?;
+            program.compile(&RunOptions { device: device.for_programs(), ..here })?
+        }
     };
     let result = executable.run(host);
     let (choice, stats) = (executable.choice().to_string(), executable.stats().to_string());
@@ -96,16 +101,11 @@ fn program(file: &File, device: Device, host: &mut PageHost) -> Result<Ran, Erro
     })
 }
 
-fn net(file: &File, device: Device, host: &mut PageHost) -> Result<Ran, Error> {
+fn net(file: &File, host: &mut PageHost) -> Result<Ran, Error> {
     let nets = Nets::from_text(file.language.file(), &file.text)?;
     let limits = Limits { memory: MEMORY, ..Limits::default() };
-    let opened = match device {
-        Device::Webgpu => Some(devices::open(&device.selector(), None)?),
-        Device::Worker => None,
-    };
-    let place = opened.as_ref().map_or(Place::InTurn(None), |opened| Place::Device(opened, None));
-    let reduced = nets.run(None, &limits, place, Some(host))?;
-    let choice = opened.map_or("one step after the other".to_owned(), |opened| opened.info().name.clone());
+    let reduced = nets.run(None, &limits, Place::InTurn(None), Some(host))?;
+    let choice = "nets run in the worker, one step after the other".to_owned();
     let stats = format!("time:         {:.3} s\ninteractions: {}", reduced.seconds, reduced.counts.total());
     Ok(Ran { findings: Findings::none(), result: Some(reduced.text), choice, stats })
 }

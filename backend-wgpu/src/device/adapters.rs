@@ -66,7 +66,14 @@ pub(super) fn describe(index: usize, raw: wgpu::Adapter) -> Adapter {
     let offer = Offer::of(&raw);
     let kind = if offer.is_software() { DeviceKind::WgpuSoftware } else { DeviceKind::Wgpu };
     let driver = [&offer.info.driver, &offer.info.driver_info].map(|s| s.trim()).join(" ").trim().to_string();
-    let info = DeviceInfo { kind, name: offer.info.name.clone(), driver, backend: offer.info.backend.to_string() };
+    // A browser does not have to say what its adapter is.
+    let unnamed = |text: String, instead: &str| if text.is_empty() { instead.to_owned() } else { text };
+    let info = DeviceInfo {
+        kind,
+        name: unnamed(offer.info.name.clone(), "an adapter without a name"),
+        driver: unnamed(driver, "driver not known"),
+        backend: offer.info.backend.to_string(),
+    };
     let features = offer.features.iter_names().map(|(name, _)| name.to_ascii_lowercase()).collect();
     let refused = refusal(&offer, &raw.get_downlevel_capabilities());
     Adapter { index, info, caps: offer.caps(), features, refused, raw, offer }
