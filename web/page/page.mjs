@@ -20,6 +20,8 @@ const tab = tabs($("tabs"), opened);
 /** What the text is, as the compiler has said last; none while it has not. */
 let checked = null;
 let running = false;
+/** Whether the picture is to stand still. */
+let isHeld = false;
 let timer;
 
 const file = () => ({ language: $("language").value, text: editor.text });
@@ -70,8 +72,6 @@ async function check() {
 
 /** Makes the shader of the text ready, and shows it: playing, unless it was paused. */
 async function paint(own) {
-  const isPaused = player.isPaused && $("pause").textContent === "Play";
-  const time = player.time;
   player.pause();
   const wanted = [$("width"), $("height")].map((field, side) => (field.value ? Number(field.value) : own[side]));
   const answer = await ask("paint", file(), $("device").value, wanted);
@@ -81,7 +81,8 @@ async function paint(own) {
   if (!$("width").value) [$("width").placeholder, $("height").placeholder] = own;
   [$("canvas").width, $("canvas").height] = [answer.width, answer.height];
   tab.show("picture");
-  await go(isPaused ? player.seek(time) : player.play());
+  // What was wanted meanwhile counts.
+  await go(isHeld ? player.seek(player.time) : player.play());
 }
 
 /** Follows the player until it ends, and shows what is wrong. */
@@ -114,7 +115,7 @@ async function act() {
   const what = checked ?? (await check());
   if (!what) return;
   if (what.shader) {
-    $("pause").textContent = "Pause";
+    isHeld = false;
     return paint(what.shader);
   }
   tab.show("result");
@@ -158,7 +159,7 @@ async function opened(name) {
 
 function load(program) {
   player.pause();
-  $("pause").textContent = "Pause";
+  isHeld = false;
   for (const id of ["output", "result", "diagnostics", "stats", "trouble"]) $(id).textContent = "";
   for (const id of ["width", "height"]) $(id).value = "";
   $("language").value = program.language;
@@ -227,8 +228,16 @@ $("stop").onclick = stop;
 $("share").onclick = share;
 $("language").onchange = () => load(file());
 $("device").onchange = () => check();
-$("pause").onclick = () => (player.isPaused ? go(player.play()) : (player.pause(), buttons()));
-$("time").onchange = () => go(player.seek(Number($("time").value) || 0));
+$("pause").onclick = () => {
+  isHeld = !player.isPaused;
+  if (!isHeld) return go(player.play());
+  player.pause();
+  buttons();
+};
+$("time").onchange = () => {
+  isHeld = true;
+  go(player.seek(Number($("time").value) || 0));
+};
 for (const side of ["width", "height"]) $(side).onchange = () => checked?.shader && paint(checked.shader);
 window.addEventListener("hashchange", () => {
   $("examples").value = "";
