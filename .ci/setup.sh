@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the tests need on a Debian machine: a software Vulkan driver, a virtual display with the tools that take a
-# picture and press keys, the validator of SPIR-V, and the editor Neovim. Running it again changes nothing.
+# picture and press keys, the validator of SPIR-V, the editor Neovim, and a browser with Node, which drives it. Running it again changes nothing.
 #
 # Mesa older than 25 ends a shader silently after 65,535 loop iterations, so Debian 12 takes Mesa from backports: from
 # the mirror that the machine's own package sources name.
@@ -8,6 +8,10 @@ set -eu
 
 wanted_mesa=25
 packages="xvfb xdotool imagemagick spirv-tools libvulkan1 libx11-6 libx11-xcb1 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0 neovim"
+
+# Where a browser or Node comes from elsewhere, that one is taken.
+command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || packages="$packages chromium"
+command -v npm >/dev/null 2>&1 || packages="$packages nodejs npm"
 
 installed() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }
 mesa_major() { dpkg-query -W -f '${Version}\n' mesa-vulkan-drivers 2>/dev/null | sed 's/^[0-9]*://; s/[^0-9].*//'; }

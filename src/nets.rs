@@ -17,7 +17,7 @@ use girih_term::hvm::ast;
 use girih_term::io::Host;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::time::Instant;
+use web_time::Instant;
 
 /// A book of nets.
 #[derive(Clone, Debug)]

@@ -23,7 +23,7 @@ use girih_term::code::Code;
 use girih_term::io::Host;
 use girih_term::reachability::reach;
 use std::path::Path;
-use std::time::Instant;
+use web_time::Instant;
 
 /// A program that was read and compiled as far as its mistakes allow.
 #[derive(Debug)]

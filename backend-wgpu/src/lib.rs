@@ -9,7 +9,7 @@ mod exact_floats;
 pub mod shader;
 
 pub use device::{Adapter, Context, Gpu, Settings, SharedBuffer, adapters_of, instance_for};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
 pub use device::{adapters, kind, open, open_with};
 pub use emit::{Emitted, Language, emit};
 /// Names this code generator and its device by its sources: two builds that may do otherwise have two names.

@@ -33,16 +33,18 @@ mod selector;
 pub mod wgpu;
 
 pub use selector::{Profile, Selector};
-pub use wgpu::{Context, SharedBuffer};
 #[cfg(feature = "wgpu")]
-pub use wgpu::{instance_for, open_for};
+pub use wgpu::instance_for;
+#[cfg(all(feature = "wgpu", not(target_arch = "wasm32")))]
+pub use wgpu::open_for;
+pub use wgpu::{Context, SharedBuffer};
 
 /// A device, and buffers of it that a screen sees, too, with what each is for.
 pub type Sharing<T> = (Device, Vec<(T, Arc<SharedBuffer>)>);
 
 /// What time it is: the clock of the reference machine.
 pub fn clock() -> std::time::Duration {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+    web_time::SystemTime::now().duration_since(web_time::UNIX_EPOCH).unwrap_or_default()
 }
 
 /// Opens a device, held to a profile if one is given.

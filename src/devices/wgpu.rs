@@ -1,6 +1,8 @@
 //! What wgpu reaches: adapters of Vulkan, Metal and DX12, and the shading languages.
 
-use super::{Found, Selector, Sharing, cache_folder};
+#[cfg(not(target_arch = "wasm32"))]
+use super::Selector;
+use super::{Found, Sharing, cache_folder};
 use girih_base::diag::{Code, Diagnostic, Errors};
 use girih_base::span::Span;
 use girih_ir::Caps;
@@ -29,6 +31,7 @@ pub fn open(name: &str, profile: Option<Caps>) -> Result<Device, Diagnostic> {
 ///
 /// # Errors
 /// If no adapter can.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn open_for(
     instance: &girih_wgpu::wgpu::Instance,
     surface: &girih_wgpu::wgpu::Surface<'_>,

@@ -29,6 +29,7 @@ mod branch;
 mod frame;
 mod on_device;
 mod output;
+mod painting;
 mod picture;
 mod read_pixels;
 mod shader;
@@ -39,6 +40,7 @@ mod workers;
 
 pub use frame::{Frame, MOST_PIXELS, Pixel, Size};
 pub use output::{Output, write_png};
+pub use painting::Painting;
 pub use picture::{Picture, Pixels};
 pub(crate) use read_pixels::Source;
 pub use shader::{RenderOptions, Renderer, Shader, devices, times};

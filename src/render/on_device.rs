@@ -20,7 +20,8 @@ use girih_task::lower::Direct;
 use girih_term::code::Code;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// Which part of a heap may be taken before it is tidied: it grows when half of it is.
 const FULL: u64 = 4;

@@ -139,6 +139,17 @@ impl Shader {
         self.renderer(&RenderOptions { size: Some(size), ..RenderOptions::default() })?.frame(time)
     }
 
+    /// What is painted, compiled for whoever paints it.
+    pub(super) fn motif(&self, size: Size, resources: &Resources, options: &RenderOptions) -> Result<Tree, Error> {
+        let compile = || {
+            let mut program = signature::resized(&self.program, size).map_err(|diagnostic| vec![diagnostic])?;
+            // What a `main` does is of no interest to the picture.
+            program.entry = None;
+            Tree::new(&program, self.kind, size, self.rate, resources, options)
+        };
+        compile().map_err(|diagnostics| Error::new(self.sources.clone(), diagnostics))
+    }
+
     /// Starts threads that make pictures.
     pub fn renderer(&self, options: &RenderOptions) -> Result<Renderer, Error> {
         self.renderer_that_calls(options, || {})
@@ -162,17 +173,11 @@ impl Shader {
             (Kind::Pixel { .. } | Kind::Tree { .. }, _host) => threads,
         };
         let memory = options.memory / painters.get() as u64;
-        let start = || {
-            let mut program = signature::resized(&self.program, size).map_err(|diagnostic| vec![diagnostic])?;
-            // What a `main` does is of no interest to the picture.
-            program.entry = None;
-            let motif = Tree::new(&program, self.kind, size, self.rate, &Resources { memory, threads }, options)?;
-            Workers::start(motif, size, painters, Box::new(on_done)).map_err(|error| {
-                let message = format!("the {threads} threads for painting cannot be started: {error}");
-                vec![Diagnostic::new(Code::Internal, Span::NONE, message)]
-            })
-        };
-        let workers = start().map_err(report)?;
+        let motif = self.motif(size, &Resources { memory, threads }, options)?;
+        let workers = Workers::start(motif, size, painters, Box::new(on_done)).map_err(|error| {
+            let message = format!("the {threads} threads for painting cannot be started: {error}");
+            report(vec![Diagnostic::new(Code::Internal, Span::NONE, message)])
+        })?;
         let ahead = match self.kind {
             Kind::Pixel { .. } | Kind::Tree { .. } if matches!(options.device, RunDevice::Device(_)) => {
                 painters.get() + 1

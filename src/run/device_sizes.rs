@@ -14,7 +14,8 @@ use girih_task::{flatten, reducer};
 use girih_term::Program;
 use girih_term::ty::Type;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// Bytes of heap for each frame of the pool: deep recursion gets its share of what `--memory` says.
 const HEAP_PER_FRAME: u64 = 1 << 8;

@@ -45,7 +45,7 @@ use rivalry::Rivalry;
 pub(crate) use runner::open;
 pub(crate) use select::{CompiledFunction, function};
 use select::{Engine, Ready, engine};
-use std::time::Instant;
+use web_time::Instant;
 
 pub use device_race::Contest;
 pub use options::{RunDevice, RunOptions, Tier};

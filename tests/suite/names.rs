@@ -32,7 +32,7 @@ fn the_fields_names_are_used() {
             let path = folder.join(entry.file_name());
             let name = entry.file_name().to_string_lossy().into_owned();
             let kept = KEPT.iter().any(|kept| path == Path::new(kept));
-            if kept || name == "target" || name == ".git" {
+            if kept || ["target", ".git", "node_modules"].contains(&&*name) {
                 continue;
             }
             found.extend(words(&name).map(|(_, word)| format!("{}: {word}", path.display())));

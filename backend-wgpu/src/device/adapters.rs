@@ -5,15 +5,18 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::Caps;
 use girih_runtime::{DeviceInfo, DeviceKind};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
 use std::sync::OnceLock;
 
 /// Mesa's software driver before this version ends a kernel silently after 65,535 loop iterations an invocation.
 const LEAST_MESA: u32 = 25;
 
 /// What is looked for.
+#[cfg(not(target_arch = "wasm32"))]
 pub(super) const BACKENDS: wgpu::Backends =
     wgpu::Backends::VULKAN.union(wgpu::Backends::METAL).union(wgpu::Backends::DX12);
+#[cfg(target_arch = "wasm32")]
+pub(super) const BACKENDS: wgpu::Backends = wgpu::Backends::BROWSER_WEBGPU;
 /// Validation of indirect calls would put a kernel before each of them.
 pub(super) const FLAGS: wgpu::InstanceFlags = wgpu::InstanceFlags::empty();
 
@@ -41,7 +44,7 @@ pub async fn adapters_of(instance: &wgpu::Instance) -> Vec<Adapter> {
 }
 
 /// All adapters of this machine.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
 pub fn adapters() -> Vec<Adapter> {
     static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
     let found = crate::emit::guard("wgpu", || {
@@ -63,7 +66,14 @@ pub(super) fn describe(index: usize, raw: wgpu::Adapter) -> Adapter {
     let offer = Offer::of(&raw);
     let kind = if offer.is_software() { DeviceKind::WgpuSoftware } else { DeviceKind::Wgpu };
     let driver = [&offer.info.driver, &offer.info.driver_info].map(|s| s.trim()).join(" ").trim().to_string();
-    let info = DeviceInfo { kind, name: offer.info.name.clone(), driver, backend: offer.info.backend.to_string() };
+    // A browser does not have to say what its adapter is.
+    let unnamed = |text: String, instead: &str| if text.is_empty() { instead.to_owned() } else { text };
+    let info = DeviceInfo {
+        kind,
+        name: unnamed(offer.info.name.clone(), "an adapter without a name"),
+        driver: unnamed(driver, "driver not known"),
+        backend: offer.info.backend.to_string(),
+    };
     let features = offer.features.iter_names().map(|(name, _)| name.to_ascii_lowercase()).collect();
     let refused = refusal(&offer, &raw.get_downlevel_capabilities());
     Adapter { index, info, caps: offer.caps(), features, refused, raw, offer }
@@ -95,13 +105,13 @@ fn mesa(info: &wgpu::AdapterInfo) -> Option<u32> {
 }
 
 /// What an adapter is that a selector means; none if there is no such adapter, or it cannot be used.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
 pub fn kind(selector: &str) -> Option<DeviceKind> {
     select(selector).ok().map(|adapter| adapter.info.kind)
 }
 
 /// The adapter that a selector means: a number, a part of a name, or `auto` for the first that is no software.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
 pub fn select(selector: &str) -> Result<Adapter, Diagnostic> {
     let all = adapters();
     let wanted = selector.trim().to_lowercase();

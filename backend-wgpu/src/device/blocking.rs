@@ -72,53 +72,16 @@ impl State {
         parts: &mut [Part<'_>],
         word: Option<&mut [u8; 4]>,
     ) -> Result<u64, Diagnostic> {
-        let bytes: u64 = parts.iter().map(|(.., bytes)| bytes.len() as u64).sum();
-        let size = bytes + if word.is_some() { 4 } else { 0 };
-        // Something is mapped also if nothing is read: that is what is waited for.
-        let mapped = size.max(4);
-        let staging = self.staging(mapped)?;
         let (sender, receiver) = mpsc::channel();
-        let (recorded, parameters) = recorded.map(|r| (r.commands, r.parameters)).unzip();
-        let last = self.health.run(&self.device, || {
-            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            let mut at = 0;
-            for (raw, offset, bytes) in parts.iter().filter(|(.., bytes)| !bytes.is_empty()) {
-                encoder.copy_buffer_to_buffer(raw, *offset, &staging, at, bytes.len() as u64);
-                at += bytes.len() as u64;
-            }
-            if word.is_some() {
-                self.take_word(&mut encoder, &staging, at);
-            }
-            let last = self.submitted(recorded.into_iter().chain([encoder.finish()]));
-            // The receiver is gone only if the wait below has failed.
-            staging.slice(..mapped).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
-            Ok(last)
-        })?;
-        drop(parameters);
-        let point = self.untold().newest();
-        self.context.count_read(size);
-        self.wait_until(&last)?;
+        // The receiver is gone only if the wait below has failed.
+        let copies = self.submit_copies(recorded, parts, word.is_some(), move |result| drop(sender.send(result)))?;
+        self.wait_until(&copies.last)?;
         // Another thread that waits for this device may be the one that is told, and tells us in a moment.
         match receiver.recv_timeout(self.context.limit()) {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(unreadable(error.to_string())),
-            Err(error) => return Err(unreadable(error.to_string())),
+            Ok(Ok(())) => self.take_copies(copies, parts, word),
+            Ok(Err(error)) => Err(unreadable(error.to_string())),
+            Err(error) => Err(unreadable(error.to_string())),
         }
-        let result = self.health.run(&self.device, || {
-            let view = staging.slice(..mapped).get_mapped_range().map_err(|e| unreadable(e.to_string()))?;
-            let mut at = 0;
-            for (.., bytes) in parts.iter_mut() {
-                bytes.copy_from_slice(&view[at..at + bytes.len()]);
-                at += bytes.len();
-            }
-            if let Some(word) = word {
-                word.copy_from_slice(&view[at..at + 4]);
-            }
-            Ok(point)
-        });
-        staging.unmap();
-        self.stagings.keep(staging);
-        result
     }
 
     /// Asks until something holds, after its work is done: another thread that waits for this device may be the one that is told, and tells us in a moment.

@@ -4,11 +4,11 @@
 //! waiting, and filled again as soon as the drawing has been submitted.
 
 use super::adapters::{self, Adapter};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
 use super::blocking::block_on;
 use super::errors::Health;
 use super::{Gpu, Settings};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
 use crate::emit::guard;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -48,9 +48,10 @@ impl Context {
     ///
     /// # Errors
     /// As [`opened`](Context::opened).
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(waits)]
     pub fn open(adapter: Adapter, settings: &Settings) -> Result<Context, Diagnostic> {
-        guard("wgpu", || block_on(Context::opened(adapter, settings)))
+        let settings = settings.clone();
+        guard("wgpu", || block_on(async move { Context::opened(adapter, &settings).await }))
     }
 
     /// Opens an adapter.
@@ -148,7 +149,7 @@ impl Context {
     }
 
     /// Whether a selector means this adapter.
-    #[cfg(not(target_arch = "wasm32"))]
+    #[cfg(waits)]
     pub fn is(&self, selector: &str) -> bool {
         adapters::select(selector).is_ok_and(|adapter| adapter.offer.info == self.0.adapter.offer.info)
     }

@@ -10,7 +10,7 @@
 //! | [`programs`], [`cache`] | pipelines |
 //! | [`record`], [`replay`], [`timing`] | commands; those that are submitted many times; how long they take |
 //! | [`errors`] | errors, lost devices, time limits |
-//! | `blocking`, `web` | where threads wait; what stands there for the web, where none may |
+//! | `blocking`, `suspending`, `web` | where threads wait; what stands there for workers of a browser, which suspends them; and for pages, which may not wait |
 //!
 //! wgpu has one queue, so all streams of a device share one order, and a trap is reported to the first stream that asks.
 //!
@@ -18,7 +18,8 @@
 //! buffer parameters, one for each segment of the data.
 
 mod adapters;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
+#[cfg_attr(target_arch = "wasm32", path = "suspending.rs")]
 mod blocking;
 mod cache;
 mod caps;
@@ -32,11 +33,11 @@ mod replay;
 mod submissions;
 mod timing;
 mod transfer;
-#[cfg(target_arch = "wasm32")]
+#[cfg(not(waits))]
 mod web;
 
 pub use adapters::{Adapter, adapters_of};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
 pub use adapters::{adapters, kind};
 pub use context::{Context, SharedBuffer, instance_for};
 
@@ -47,7 +48,7 @@ use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::{Compiled, Origin};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
 use girih_runtime::Device;
 use girih_runtime::driver::untold::Untold;
 use girih_runtime::driver::{
@@ -128,14 +129,14 @@ pub struct State {
 }
 
 /// Opens the adapter that a selector means: its number, a part of its name, or `auto`. Software adapters have to be named.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
 pub fn open(selector: &str, profile: Option<&Caps>) -> Result<Device, Diagnostic> {
     let settings = Settings { profile: profile.cloned(), ..Settings::default() };
     Ok(Device::new(open_with(selector, &settings)?))
 }
 
 /// The same with all settings.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(waits)]
 pub fn open_with(selector: &str, settings: &Settings) -> Result<Gpu, Diagnostic> {
     Context::open(adapters::select(selector)?, settings)?.gpu()
 }

@@ -125,11 +125,13 @@ impl Maker<'_> {
                 bind_group_layouts: &[Some(&group)],
                 immediate_size: 0,
             });
+            // It is the only one. On its way into a browser the module is written as WGSL, in which its name may be another.
+            let entry_point = (!cfg!(target_arch = "wasm32")).then_some(&*kernel.entry);
             let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(&kernel.entry),
                 layout: Some(&layout),
                 module,
-                entry_point: Some(&kernel.entry),
+                entry_point,
                 compilation_options: wgpu::PipelineCompilationOptions {
                     zero_initialize_workgroup_memory: false,
                     ..Default::default()

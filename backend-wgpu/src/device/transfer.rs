@@ -44,6 +44,80 @@ impl Stagings {
     }
 }
 
+/// Copies of parts of buffers that were submitted, in memory that the host can read once wgpu has told so.
+#[cfg(waits)]
+pub(super) struct Copies {
+    staging: wgpu::Buffer,
+    /// Something is mapped also if nothing is read: that is what is waited for.
+    mapped: u64,
+    /// What they are part of.
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a browser tells of all work"))]
+    pub last: wgpu::SubmissionIndex,
+    /// The newest point behind which they are.
+    point: u64,
+}
+
+#[cfg(waits)]
+impl State {
+    /// Submits commands, and copies of parts of buffers behind them and of the word of the traps. `told` is called when they can be taken.
+    pub(super) fn submit_copies(
+        &self,
+        recorded: Option<Recorded<'_>>,
+        parts: &[Part<'_>],
+        has_word: bool,
+        told: impl FnOnce(Result<(), wgpu::BufferAsyncError>) + wgpu::WasmNotSend + 'static,
+    ) -> Result<Copies, Diagnostic> {
+        let bytes: u64 = parts.iter().map(|(.., bytes)| bytes.len() as u64).sum();
+        let size = bytes + if has_word { 4 } else { 0 };
+        let mapped = size.max(4);
+        let staging = self.staging(mapped)?;
+        let (recorded, parameters) = recorded.map(|r| (r.commands, r.parameters)).unzip();
+        let last = self.health.run(&self.device, || {
+            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            let mut at = 0;
+            for (raw, offset, bytes) in parts.iter().filter(|(.., bytes)| !bytes.is_empty()) {
+                encoder.copy_buffer_to_buffer(raw, *offset, &staging, at, bytes.len() as u64);
+                at += bytes.len() as u64;
+            }
+            if has_word {
+                self.take_word(&mut encoder, &staging, at);
+            }
+            let last = self.submitted(recorded.into_iter().chain([encoder.finish()]));
+            staging.slice(..mapped).map_async(wgpu::MapMode::Read, told);
+            Ok(last)
+        })?;
+        drop(parameters);
+        let point = self.untold().newest();
+        self.context.count_read(size);
+        Ok(Copies { staging, mapped, last, point })
+    }
+
+    /// Takes copies of which wgpu has told that they are there. Gives the newest point behind which they are.
+    pub(super) fn take_copies(
+        &self,
+        copies: Copies,
+        parts: &mut [Part<'_>],
+        word: Option<&mut [u8; 4]>,
+    ) -> Result<u64, Diagnostic> {
+        let Copies { staging, mapped, point, .. } = copies;
+        let result = self.health.run(&self.device, || {
+            let view = staging.slice(..mapped).get_mapped_range().map_err(|e| unreadable(e.to_string()))?;
+            let mut at = 0;
+            for (.., bytes) in parts.iter_mut() {
+                bytes.copy_from_slice(&view[at..at + bytes.len()]);
+                at += bytes.len();
+            }
+            if let Some(word) = word {
+                word.copy_from_slice(&view[at..at + 4]);
+            }
+            Ok(point)
+        });
+        staging.unmap();
+        self.stagings.keep(staging);
+        result
+    }
+}
+
 impl State {
     pub(super) fn upload(&self, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
         let (raw, offset) = self.blocks().place(to)?;

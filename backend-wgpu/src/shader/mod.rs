@@ -27,6 +27,7 @@ pub mod layout;
 mod memory;
 mod nesting;
 mod positions;
+mod rounding;
 mod scalar;
 mod shape;
 mod storage;

@@ -248,7 +248,10 @@ impl ShaderWriter<'_, '_> {
         let float = ty.is_float();
         Ok(match inst.op {
             Op::Add => self.binary(B::Add, x[0], x[1]),
-            Op::Sub => self.binary(B::Subtract, x[0], x[1]),
+            Op::Sub => match self.rounding(x[0], x[1]) {
+                Some(rounded) => rounded,
+                None => self.binary(B::Subtract, x[0], x[1]),
+            },
             Op::Mul => match self.product_with_zero(ty, x[0], x[1]) {
                 Some(product) => product,
                 None => self.binary(B::Multiply, x[0], x[1]),

@@ -13,6 +13,7 @@ mod launch;
 mod lsp;
 mod man;
 mod net;
+mod playground;
 mod render;
 mod run;
 
@@ -38,6 +39,8 @@ pub enum Verb {
     Lsp(lsp::Lsp),
     /// Draw an image shader into a PNG or GIF file
     Render(render::Render),
+    /// Serve the playground's page, which compiles and runs programs in a browser
+    Playground(playground::Playground),
     /// List the devices that kernels can run on
     Devices(devices::Devices),
     /// Compare every device with the reference machine
@@ -63,6 +66,7 @@ impl Verb {
             Verb::Launch(verb) => verb.run(console),
             Verb::Lsp(verb) => verb.run(console),
             Verb::Render(verb) => verb.run(console),
+            Verb::Playground(verb) => verb.run(console),
             Verb::Devices(verb) => verb.run(console),
             Verb::Conform(verb) => verb.run(console),
             Verb::Bench(verb) => verb.run(console),

@@ -3,4 +3,5 @@
 mod commands;
 mod lsp;
 mod neovim;
+mod playground;
 mod processes;

@@ -1,0 +1,59 @@
+// The compiler as the page sees it: questions with promises of answers, and a worker that can be ended at any time.
+
+/** The worker was ended before it had answered. */
+export class Stopped extends Error {}
+
+/** What the worker has trapped with; a new one is there already. */
+export class Trouble extends Error {}
+
+export class Compiler {
+  #worker;
+  #asked = new Map();
+  #next = 0;
+  /** Called with what a program writes, and the number of its stream. */
+  written = () => {};
+  /** Called when a worker is ready, or cannot be: then with the reason. */
+  started = () => {};
+
+  constructor() {
+    this.#start();
+  }
+
+  #start() {
+    this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    this.#worker.onmessage = ({ data }) => this.#take(data);
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      this.started(event.message || "the worker cannot be loaded");
+    };
+  }
+
+  #take({ id, answer, trouble, written, stream, ready, failed }) {
+    if (written !== undefined) return this.written(written, stream);
+    if (ready || failed) return this.started(failed);
+    const asked = this.#asked.get(id);
+    this.#asked.delete(id);
+    if (!trouble) return asked?.resolve(answer);
+    // A module that has trapped is not gone on with.
+    this.stop();
+    asked?.reject(new Trouble(trouble.message));
+  }
+
+  /** Asks the worker. Rejects with `Stopped` or `Trouble`. */
+  ask(verb, ...given) {
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#asked.set(id, { resolve, reject });
+      this.#worker.postMessage({ id, verb, given });
+    });
+  }
+
+  /** Ends whatever runs, at once, and starts anew. */
+  stop() {
+    this.#worker.terminate();
+    const asked = [...this.#asked.values()];
+    this.#asked.clear();
+    this.#start();
+    for (const { reject } of asked) reject(new Stopped());
+  }
+}

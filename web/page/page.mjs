@@ -1,0 +1,254 @@
+// The page: what its buttons, tabs and lists do. The compiler runs in a worker, so nothing here waits for it.
+
+import { Compiler, Stopped } from "./compiler.mjs";
+import { Editor } from "./editor.mjs";
+import { fromFragment, toFragment } from "./link.mjs";
+import { Player } from "./player.mjs";
+import { tabs } from "./tabs.mjs";
+
+const $ = (id) => document.getElementById(id);
+/** How long the text has to be left alone before it is checked, in milliseconds. */
+const REST = 250;
+/** The most characters of output that are kept: a program that never ends fills the page's memory otherwise. */
+const MOST_OUTPUT = 1 << 20;
+
+const compiler = new Compiler();
+const player = new Player(compiler, $("canvas"));
+const editor = new Editor($("editor"), { changed, run: act });
+const tab = tabs($("tabs"), opened);
+
+/** What the text is, as the compiler has said last; none while it has not. */
+let checked = null;
+let running = false;
+/** Whether the picture is to stand still. */
+let isHeld = false;
+let timer;
+
+const file = () => ({ language: $("language").value, text: editor.text });
+const status = (text) => ($("status").textContent = text);
+
+function changed() {
+  checked = null;
+  clearTimeout(timer);
+  timer = setTimeout(check, REST);
+}
+
+/** What the worker answers; nothing if it was stopped. What it has trapped with is shown. */
+async function ask(...question) {
+  try {
+    return await compiler.ask(...question);
+  } catch (error) {
+    if (!(error instanceof Stopped)) {
+      $("diagnostics").textContent = error.message;
+      status(error.message);
+    }
+    return null;
+  }
+}
+
+async function check() {
+  clearTimeout(timer);
+  const asked = file();
+  const answer = await ask("check", asked);
+  if (!answer || asked.text !== editor.text) return null;
+  checked = answer;
+  editor.say(answer.findings);
+  $("diagnostics").textContent = answer.text;
+  const errors = answer.findings.filter((finding) => finding.severity === "error").length;
+  const warnings = answer.findings.length - errors;
+  const count = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
+  status(answer.findings.length ? `${count(errors, "error")}, ${count(warnings, "warning")}` : "Nothing is wrong.");
+  const wasShader = !$("tab-picture").hidden;
+  $("tab-picture").hidden = !answer.shader;
+  $("run").textContent = answer.shader ? "Play" : "Run";
+  if (!answer.shader && wasShader) {
+    player.pause();
+    if (tab.current() === "picture") tab.show("result");
+  }
+  if (answer.shader) await paint(answer.shader);
+  else opened(tab.current());
+  return answer;
+}
+
+/** Makes the shader of the text ready, and shows it: playing, unless it was paused. */
+async function paint(own) {
+  player.pause();
+  const wanted = [$("width"), $("height")].map((field, side) => (field.value ? Number(field.value) : own[side]));
+  const answer = await ask("paint", file(), $("device").value, wanted);
+  if (!answer) return;
+  $("trouble").textContent = answer.width ? "" : answer.text;
+  if (!answer.width) return tab.show("picture");
+  if (!$("width").value) [$("width").placeholder, $("height").placeholder] = own;
+  [$("canvas").width, $("canvas").height] = [answer.width, answer.height];
+  tab.show("picture");
+  // What was wanted meanwhile counts.
+  await go(isHeld ? player.seek(player.time) : player.play());
+}
+
+/** Follows the player until it ends, and shows what is wrong. */
+async function go(played) {
+  buttons();
+  try {
+    const wrong = await played;
+    $("trouble").textContent = wrong?.text ?? "";
+    if (wrong) editor.say(wrong.findings);
+  } catch (error) {
+    if (!(error instanceof Stopped)) $("trouble").textContent = error.message;
+    player.pause();
+  }
+  buttons();
+}
+
+player.shown = ({ time, milliseconds, how }) => {
+  if (document.activeElement !== $("time")) $("time").value = time.toFixed(2);
+  $("rate").textContent = `${milliseconds.toFixed(1)} ms for a picture${how ? `; the device runs it ${how}` : ""}`;
+};
+
+function buttons() {
+  $("stop").disabled = !running && player.isPaused;
+  $("pause").textContent = player.isPaused ? "Play" : "Pause";
+}
+
+/** Runs the program, or plays the shader. */
+async function act() {
+  if (running) return;
+  const what = checked ?? (await check());
+  if (!what) return;
+  if (what.shader) {
+    isHeld = false;
+    return paint(what.shader);
+  }
+  tab.show("result");
+  if (!what.runs) return;
+  for (const id of ["output", "result", "diagnostics", "stats"]) $(id).textContent = "";
+  running = true;
+  buttons();
+  status("Running …");
+  const ran = await ask("run", file(), $("device").value, $("input").value);
+  running = false;
+  buttons();
+  if (!ran) return;
+  $("result").textContent = ran.result === null ? "" : `Result: ${ran.result}`;
+  $("diagnostics").textContent = ran.text;
+  $("stats").textContent = [ran.choice, ran.stats].filter(Boolean).join("\n");
+  if (ran.findings.length) editor.say(ran.findings);
+  status(ran.result === null ? "The program has failed." : "The program has ended.");
+}
+
+function stop() {
+  if (!running && player.isPaused) return;
+  running = false;
+  player.pause();
+  compiler.stop();
+  buttons();
+  checked = null;
+  status("Stopped.");
+}
+
+compiler.written = (text) => {
+  const kept = $("output").textContent + text;
+  $("output").textContent = kept.length > MOST_OUTPUT ? kept.slice(-MOST_OUTPUT) : kept;
+};
+
+/** A tab was opened: what it shows is made then. */
+async function opened(name) {
+  if (!["core", "ir", "net", "wgsl"].includes(name)) return;
+  const answer = await ask("show", file(), name);
+  if (answer) $(`panel-${name}`).querySelector("pre").textContent = answer.text;
+}
+
+function load(program) {
+  player.pause();
+  isHeld = false;
+  for (const id of ["output", "result", "diagnostics", "stats", "trouble"]) $(id).textContent = "";
+  for (const id of ["width", "height"]) $(id).value = "";
+  $("language").value = program.language;
+  editor.open(program);
+  return check();
+}
+
+/** Says in a line what runs programs, where it is not the device. */
+async function findDevice() {
+  const answer = await ask("device");
+  if (!answer) return;
+  const option = $("device").querySelector("[value=webgpu]");
+  option.disabled = !answer.is_there;
+  $("device").value = answer.is_there ? "webgpu" : "worker";
+  if (answer.is_there) {
+    option.textContent = answer.name ? `WebGPU (${answer.name})` : "WebGPU";
+    return;
+  }
+  $("notice").textContent =
+    `There is no WebGPU here: ${answer.why}. Everything runs in the worker instead, which is slower. ` +
+    "Chrome and Edge from 137 and Firefox from 153 have what is needed; in others, look for “WebGPU” in the settings.";
+  $("notice").hidden = false;
+}
+
+async function share() {
+  const fragment = await toFragment(file());
+  history.replaceState(null, "", fragment);
+  try {
+    await navigator.clipboard.writeText(location.href);
+    status(`The link is copied: ${location.href.length} characters hold the program.`);
+  } catch {
+    status("The address of this page is the link now; copy it from there.");
+  }
+}
+
+async function begin() {
+  const examples = await (await fetch(new URL("examples.json", import.meta.url))).json();
+  for (const [number, { title }] of examples.entries()) $("examples").append(new Option(title, String(number)));
+  $("examples").onchange = () => {
+    if (!$("examples").value) return;
+    history.replaceState(null, "", location.pathname);
+    load(examples[Number($("examples").value)]);
+  };
+  await findDevice();
+  const first = await open(examples[0]);
+  $("examples").value = first === examples[0] ? "0" : "";
+  document.body.dataset.ready = "true";
+}
+
+/** Opens the program of the address, or an example. */
+async function open(example) {
+  let program = null;
+  try {
+    program = await fromFragment(location.hash);
+  } catch {
+    $("notice").textContent = "The link is damaged, so its program cannot be shown; ask for it once more.";
+    $("notice").hidden = false;
+  }
+  // A shader plays on, and is not waited for.
+  load(program ?? example);
+  return program ?? example;
+}
+
+$("run").onclick = act;
+$("stop").onclick = stop;
+$("share").onclick = share;
+$("language").onchange = () => load(file());
+$("device").onchange = () => check();
+$("pause").onclick = () => {
+  isHeld = !player.isPaused;
+  if (!isHeld) return go(player.play());
+  player.pause();
+  buttons();
+};
+$("time").onchange = () => {
+  isHeld = true;
+  go(player.seek(Number($("time").value) || 0));
+};
+for (const side of ["width", "height"]) $(side).onchange = () => checked?.shader && paint(checked.shader);
+window.addEventListener("hashchange", () => {
+  $("examples").value = "";
+  open(file());
+});
+let escaped = 0;
+window.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return void (escaped = 0);
+  escaped += 1;
+  if (escaped === 2) stop();
+});
+compiler.started = (failed) => status(failed ? `The compiler cannot be loaded: ${failed}` : "Ready.");
+
+begin().catch((error) => status(`The page cannot begin: ${error.message}`));

@@ -1,0 +1,178 @@
+//! Runs what a text is: a Bend program, a net, the run lines of kernels; and paints shaders.
+//!
+//! Invariant: a text runs where the answer says that it has run. What a device cannot run is refused by an error. Only nets always run in the worker: the
+//! compilers of browsers take minutes for the kernels that reduce nets.
+
+use crate::check::Findings;
+use crate::files::{File, Language};
+use crate::host::PageHost;
+use crate::kernels;
+use girih::devices::{self, Selector};
+use girih::kernels::Kernels;
+use girih::nets::{Nets, Place};
+use girih::render::{Painting, RenderOptions, Shader, Size};
+use girih::{Error, RunDevice, RunOptions};
+use girih_net::reduce::Limits;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
+
+/// Most bytes of data on the host: the memory of WebAssembly ends at 4 GiB, and the compiler needs some of it.
+const MEMORY: u64 = 2 << 30;
+
+/// Where a text runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Device {
+    /// On the browser's device.
+    Webgpu,
+    /// In the worker: programs by the evaluator, nets one step after the other, kernels on the reference machine.
+    Worker,
+}
+
+impl Device {
+    fn for_programs(self) -> RunDevice {
+        match self {
+            Device::Webgpu => RunDevice::Device(self.selector()),
+            Device::Worker => RunDevice::Evaluator,
+        }
+    }
+
+    /// A browser offers one adapter.
+    fn selector(self) -> Selector {
+        match self {
+            Device::Webgpu => Selector::Wgpu(Some("0".to_owned())),
+            Device::Worker => Selector::Interpreter(32),
+        }
+    }
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ran {
+    /// What is said: errors of the run.
+    #[serde(flatten)]
+    pub findings: Findings,
+    /// The value, as `girih run` prints it.
+    pub result: Option<String>,
+    /// What has run it, and why that.
+    pub choice: String,
+    /// What it took.
+    pub stats: String,
+}
+
+impl Ran {
+    fn failed(error: &Error) -> Ran {
+        Ran { findings: Findings::of(error), result: None, choice: String::new(), stats: String::new() }
+    }
+}
+
+/// Runs a text. What it writes is told.
+pub fn run(file: &File, device: Device, input: &str, told: impl FnMut(u32, &[u8]) + Send + 'static) -> Ran {
+    let mut host = PageHost::new(input, told);
+    let ran = match file.language {
+        Language::Bend => program(file, device, &mut host),
+        Language::Hvm => net(file, &mut host),
+        Language::Gir => gir(file, device),
+    };
+    ran.unwrap_or_else(|error| Ran::failed(&error))
+}
+
+fn program(file: &File, device: Device, host: &mut PageHost) -> Result<Ran, Error> {
+    let program = file.program(true);
+    program.check()?;
+    let here = RunOptions { device: RunDevice::Evaluator, memory: MEMORY, ..RunOptions::default() };
+    let mut executable = match (program.compile(&here), device) {
+        // What needs nets runs as a net, one step after the other.
+        (Err(error), _) if error.code() == Some(girih::Code::NeedsNets) => {
+            let threads = Some(NonZeroUsize::MIN);
+            program.compile(&RunOptions { device: RunDevice::Auto, threads, ..here })?
+        }
+        (compiled, Device::Worker) => compiled?,
+        (compiled, Device::Webgpu) => {
+            compiled?;
+            program.compile(&RunOptions { device: device.for_programs(), ..here })?
+        }
+    };
+    let result = executable.run(host);
+    let (choice, stats) = (executable.choice().to_string(), executable.stats().to_string());
+    Ok(match result {
+        Ok(text) => Ran { findings: Findings::none(), result: Some(text), choice, stats },
+        Err(error) => Ran { choice, stats, ..Ran::failed(&error) },
+    })
+}
+
+fn net(file: &File, host: &mut PageHost) -> Result<Ran, Error> {
+    let nets = Nets::from_text(file.language.file(), &file.text)?;
+    let limits = Limits { memory: MEMORY, ..Limits::default() };
+    let reduced = nets.run(None, &limits, Place::InTurn(None), Some(host))?;
+    let choice = "nets run in the worker, one step after the other".to_owned();
+    let stats = format!("time:         {:.3} s\ninteractions: {}", reduced.seconds, reduced.counts.total());
+    Ok(Ran { findings: Findings::none(), result: Some(reduced.text), choice, stats })
+}
+
+fn gir(file: &File, device: Device) -> Result<Ran, Error> {
+    let kernels = Kernels::from_text(file.language.file(), &file.text)?;
+    let opened = devices::open(&device.selector(), None)?;
+    let text = kernels::run(&kernels, &opened)?;
+    let choice = format!("{} ({})", devices::kind_name(opened.info().kind), opened.info().name);
+    Ok(Ran { findings: Findings::none(), result: Some(text), choice, stats: String::new() })
+}
+
+/// Makes a shader ready to paint.
+///
+/// # Errors
+/// If the file is not a shader, or the device cannot paint it.
+pub fn painting(file: &File, device: Device, size: Option<[u32; 2]>) -> Result<Painting, Error> {
+    let shader = Shader::new(&file.program(false))?;
+    let size = size.and_then(|[width, height]| Size::new(width, height));
+    shader.painting(&RenderOptions { size, memory: MEMORY, device: device.for_programs(), ..RenderOptions::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(language: Language, text: &str) -> File {
+        File { language, text: text.to_owned() }
+    }
+
+    fn result(language: Language, text: &str) -> Ran {
+        run(&file(language, text), Device::Worker, "", |_, _| {})
+    }
+
+    #[test]
+    fn each_language_runs_in_the_worker() {
+        let net = "@main = a & @square ~ (7 a)\n@square = ({$([*] $(b r)) b} r)\n";
+        let superposed = "def main:\n  return {1 2}\n";
+        let gir = "kernel @double(%x: buffer) workgroup(4) launch { grid 1, 1, 1 } {\n  %i = global_id.x\n  store.u32 %x[%i], (mul (load.u32 %x[%i]), 2)\n}\n; run: @double(u32[1, 2, 3, 4] -> u32[2, 4, 6, 8])\n";
+        assert_eq!(result(Language::Bend, "def main():\n  return 1 + 2\n").result.as_deref(), Some("3"));
+        assert_eq!(result(Language::Hvm, net).result.as_deref(), Some("49"));
+        let ran = result(Language::Bend, superposed);
+        assert_eq!(ran.result.as_deref(), Some("{1 2}"), "{ran:?}");
+        let ran = result(Language::Gir, gir);
+        assert!(ran.result.as_ref().is_some_and(|text| text.ends_with("%x = u32[2, 4, 6, 8]")), "{ran:?}");
+        let wrong = result(Language::Gir, &gir.replace("8]", "9]"));
+        assert!(wrong.findings.findings[0].message.starts_with("element 3 of `%x`"), "{wrong:?}");
+    }
+
+    #[test]
+    fn an_error_of_a_run_has_its_place() {
+        let ran = result(Language::Bend, "def main():\n  return 1 / (1 - 1)\n");
+        assert_eq!((ran.findings.findings[0].code, ran.result), ("B0501", None));
+        assert!(ran.findings.findings[0].labels[0].place.is_some());
+    }
+
+    #[test]
+    fn pictures_are_those_of_the_threads() {
+        let text = "def shader(x: u24, y: u24, t: f24) -> u24:\n  return (x ^ y) + f24/to_u24(t * 60.0)\n";
+        let shader = file(Language::Bend, text);
+        let mut painting = painting(&shader, Device::Worker, Some([20, 10])).expect("it is a shader");
+        let threads = Shader::new(&shader.program(false)).expect("it is a shader");
+        let size = painting.size();
+        for time in [0.0, 1.5] {
+            let (mine, theirs) =
+                (painting.frame(time).expect("it paints"), threads.frame(size, time).expect("it paints"));
+            assert_eq!(mine.pixels, theirs.pixels);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What the page's JavaScript calls in the worker. Questions and answers are JSON; pixels are bytes.
+//!
+//! Invariant: one call runs at a time. Those that wait for the device are suspended by the browser, so JavaScript gets promises of them.
+
+// wasm-bindgen marks what is suspended as experimental; the page tells apart browsers that cannot do it.
+#![allow(deprecated)]
+
+use crate::check;
+use crate::files::File;
+use crate::forms::{self, Form};
+use crate::run::{self, Device};
+use girih::devices;
+use girih::render::Painting;
+use serde::Serialize;
+use serde_json::json;
+use std::cell::RefCell;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    /// Shows what a program writes to a stream.
+    #[wasm_bindgen(js_name = girihWrite)]
+    fn page_write(stream: u32, text: &[u8]);
+    /// Notes why the module is about to trap.
+    #[wasm_bindgen(js_name = girihPanic)]
+    fn page_panic(message: &str);
+}
+
+thread_local! {
+    /// The shader that is painted.
+    static PAINTING: RefCell<Option<Painting>> = const { RefCell::new(None) };
+}
+
+#[wasm_bindgen(start)]
+fn start() {
+    std::panic::set_hook(Box::new(|info| page_panic(&info.to_string())));
+}
+
+/// A file of a question; what the page sends is always one.
+fn file(question: &str) -> Result<File, JsError> {
+    Ok(serde_json::from_str(question)?)
+}
+
+fn answer(answer: &impl Serialize) -> Result<String, JsError> {
+    Ok(serde_json::to_string(answer)?)
+}
+
+/// What the browser's device is, or why there is none.
+#[wasm_bindgen(jspi)]
+pub fn device() -> Result<String, JsError> {
+    let (found, missing) = devices::find();
+    let webgpu = found.into_iter().find(|found| found.name == "wgpu:0");
+    let refused = webgpu.as_ref().and_then(|found| found.problem.clone());
+    answer(&match (webgpu, refused) {
+        (Some(found), None) => json!({"name": found.info.name, "is_there": true}),
+        (_, Some(refused)) => json!({"why": refused.message, "is_there": false}),
+        (None, None) => json!({"why": missing.last().map(|why| why.message.clone()), "is_there": false}),
+    })
+}
+
+/// What the compiler says of a file.
+#[wasm_bindgen]
+pub fn check(question: &str) -> Result<String, JsError> {
+    answer(&check::check(&file(question)?))
+}
+
+/// A file in a form.
+#[wasm_bindgen]
+pub fn show(question: &str, form: &str) -> Result<String, JsError> {
+    let form: Form = serde_json::from_value(form.into())?;
+    answer(&forms::show(&file(question)?, form))
+}
+
+/// Runs a file.
+#[wasm_bindgen(jspi)]
+pub fn run(question: &str, device: &str, input: &str) -> Result<String, JsError> {
+    let device: Device = serde_json::from_value(device.into())?;
+    answer(&run::run(&file(question)?, device, input, page_write))
+}
+
+/// Makes a shader ready to paint. An answer without a size says what is wrong.
+#[wasm_bindgen(jspi)]
+pub fn paint(question: &str, device: &str, width: u32, height: u32) -> Result<String, JsError> {
+    let device: Device = serde_json::from_value(device.into())?;
+    let size = (width > 0).then_some([width, height]);
+    // What is painted now goes first, with its memory.
+    PAINTING.take();
+    match run::painting(&file(question)?, device, size) {
+        Ok(painting) => {
+            let size = painting.size();
+            PAINTING.set(Some(painting));
+            answer(&json!({"width": size.width(), "height": size.height()}))
+        }
+        Err(error) => answer(&check::Findings::of(&error)),
+    }
+}
+
+/// The picture at a time: four bytes for each pixel; or, as text, what is wrong.
+#[wasm_bindgen(jspi)]
+pub fn frame(time: f32) -> Result<JsValue, JsError> {
+    let Some(mut painting) = PAINTING.take() else { return Err(JsError::new("no shader is ready")) };
+    match painting.frame(time) {
+        Ok(frame) => {
+            PAINTING.set(Some(painting));
+            Ok(js_sys::Uint8ClampedArray::from(frame.bytes()).into())
+        }
+        Err(error) => Ok(answer(&check::Findings::of(&error))?.into()),
+    }
+}
+
+/// In which way the device paints, in some words; empty for the evaluator.
+#[wasm_bindgen]
+pub fn how() -> String {
+    PAINTING.with_borrow(|painting| painting.as_ref().and_then(Painting::how)).unwrap_or_default()
+}

@@ -1,0 +1,221 @@
+// Drives the real page in Chromium: `node page.mjs ADDRESS GIRIH [PART...]`, where GIRIH is the command that says what results are right, and a PART is a function below.
+//
+// Chromium is `CHROMIUM`, or `chromium` on the path. WebGPU is that of its software adapter. Whatever is not as it has to be ends the program with 1.
+
+import { chromium } from "playwright-core";
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { toFragment } from "../page/link.mjs";
+
+const [address, girih, ...wanted] = process.argv.slice(2);
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const examples = await (await fetch(new URL("examples.json", address))).json();
+/** What a machine with two cores needs for anything here, many times over: it only ends what hangs. */
+const PATIENCE = 240_000;
+const SIZE = [48, 36];
+const TIMES = [0.25, 1.5];
+// A pipeline takes the software adapter seconds, after which the browser's watchdog would end it on a busy machine.
+const WITHOUT_WEBGPU = ["--disable-gpu", "--disable-features=WebGPU"];
+const WEBGPU = ["--disable-gpu-watchdog", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"];
+
+const command = (...words) => execFileSync(girih, words, { cwd: root, encoding: "utf8" });
+const launch = (flags) =>
+  chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox", ...flags] });
+
+/** A page that has begun. What it says on the console is an error. */
+async function open(browser, fragment = "") {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  page.messages = [];
+  page.on("console", (message) => page.messages.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => page.messages.push(String(error)));
+  await page.goto(address + fragment);
+  await page.locator("body[data-ready=true]").waitFor();
+  return page;
+}
+
+async function close(page) {
+  assert.deepEqual(page.messages, [], "the page says something on the console");
+  await page.close();
+}
+
+const text = (page, id) => page.locator(`#${id}`).textContent();
+const statusIs = (page, pattern) => page.locator("#status", { hasText: pattern }).waitFor();
+const program = (text, language = "bend") => toFragment({ language, text });
+
+/** Runs what is in the editor. */
+async function run(page) {
+  await page.locator("#run", { hasText: "Run" }).click();
+  await statusIs(page, /The program has/);
+}
+
+/** What the command line says of an example. A kernel says itself what is right. */
+function expected({ file, language }) {
+  return language === "gir" ? null : command("run", file).split("Result: ")[1].trim();
+}
+
+async function programs(browser) {
+  for (const [number, example] of examples.entries()) {
+    if (example.file.startsWith("shaders/")) continue;
+    for (const device of ["webgpu", "worker"]) {
+      const page = await open(browser, await program(example.text, example.language));
+      assert.equal(await page.inputValue("#device"), "webgpu", "the software adapter is there");
+      await page.selectOption("#device", device);
+      await run(page);
+      const result = (await text(page, "result")).replace("Result: ", "");
+      const right = expected(example);
+      assert.equal(await text(page, "diagnostics"), "", `${example.file} on ${device}`);
+      if (right === null) assert.match(result, /^; run:.*\n%x = f32\[/, example.file);
+      else assert.equal(result, right, `${example.file} on ${device}`);
+      if (device === "webgpu" && right !== null) assert.doesNotMatch(await text(page, "stats"), /evaluator/);
+      await close(page);
+    }
+    console.log(`example ${number}: ${example.file}`);
+  }
+}
+
+/** The pixels of the page's picture at a time. */
+async function picture(page, time) {
+  await page.fill("#time", String(time));
+  await page.locator("#time").dispatchEvent("change");
+  await page.locator(`#canvas[data-time="${time}"], #trouble:not(:empty)`).first().waitFor();
+  assert.equal(await text(page, "trouble"), "");
+  const pixels = () => Array.from(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data);
+  return page.evaluate(`(${pixels})()`);
+}
+
+/** The pixels that the command line draws. */
+async function drawn(page, folder, file, time) {
+  const output = join(folder, "frame.png");
+  command("render", file, "--device", "evaluator", "--size", SIZE.join("x"), "--start", String(time), "-o", output);
+  const bytes = (await readFile(output)).toString("base64");
+  return page.evaluate(async (base64) => {
+    const blob = new Blob([Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))], { type: "image/png" });
+    const bitmap = await createImageBitmap(blob, { colorSpaceConversion: "none" });
+    const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
+    context.drawImage(bitmap, 0, 0);
+    return Array.from(context.getImageData(0, 0, bitmap.width, bitmap.height).data);
+  }, bytes);
+}
+
+/** In the worker, by the evaluator. */
+async function shaders() {
+  const browser = await launch(WITHOUT_WEBGPU);
+  const folder = await mkdtemp(join(tmpdir(), "girih-page-"));
+  try {
+    for (const example of examples.filter(({ file }) => file.startsWith("shaders/"))) {
+      const page = await open(browser, await program(example.text));
+      await page.fill("#width", String(SIZE[0]));
+      await page.fill("#height", String(SIZE[1]));
+      await page.locator("#height").dispatchEvent("change");
+      await page.locator(`#canvas[width="${SIZE[0]}"][height="${SIZE[1]}"][data-time]`).waitFor();
+      const frames = [];
+      for (const time of TIMES) {
+        const [mine, right] = [await picture(page, time), await drawn(page, folder, example.file, time)];
+        assert.equal(mine.length, right.length, example.file);
+        const far = mine.findIndex((value, at) => Math.abs(value - right[at]) > 1);
+        assert.equal(far, -1, `${example.file} at ${time}: byte ${far} is ${mine[far]}, and not ${right[far]}`);
+        frames.push(mine);
+      }
+      assert.notDeepEqual(frames[0], frames[1], `${example.file} stands still`);
+      await close(page);
+      console.log(`shader: ${example.file}`);
+    }
+  } finally {
+    await browser.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function errors(browser) {
+  const page = await open(browser, await program("def main():\n  total = 1.5\n  return total / count\n"));
+  await statusIs(page, "1 error");
+  const wrong = page.locator(".cm-lintRange-error");
+  assert.equal(await wrong.textContent(), "count");
+  await wrong.hover();
+  assert.match(await page.locator(".cm-tooltip").textContent(), /B0201/);
+  assert.match(await text(page, "diagnostics"), /main\.bend:3:18/);
+  // While it runs, too.
+  const divides = "def divide(n: u24) -> u24:\n  return 100 / n\n\ndef main() -> u24:\n  return divide(0)\n";
+  await page.goto(address + (await program(divides)));
+  await statusIs(page, "Nothing is wrong.");
+  await run(page);
+  assert.match(await text(page, "diagnostics"), /B0501.*division by zero/);
+  assert.match(await page.locator(".cm-lintRange-error").first().textContent(), /100 \/ n/);
+  await close(page);
+}
+
+async function stops(browser) {
+  const page = await open(browser, await program("def main():\n  return go(0)\n\ndef go(n):\n  if n == 1:\n    return n\n  else:\n    return go(n * 2)\n"));
+  await page.selectOption("#device", "worker");
+  await statusIs(page, "Nothing is wrong.");
+  await page.click("#run");
+  await statusIs(page, "Running");
+  // The page answers meanwhile.
+  await page.click("#tab-core");
+  await page.click("#stop");
+  await statusIs(page, /Stopped|Ready/);
+  await page.goto(address + (await program("def main():\n  return 6 * 7\n")));
+  await statusIs(page, "Nothing is wrong.");
+  await page.click("#tab-result");
+  await run(page);
+  assert.equal(await text(page, "result"), "Result: 42");
+  await close(page);
+}
+
+async function links(browser) {
+  const source = "def main():\n  return \"λ 🌷\"\n";
+  const page = await open(browser, await program(source));
+  await page.click("#share");
+  await statusIs(page, /[Ll]ink/);
+  const other = await open(browser, new URL(page.url()).hash);
+  assert.equal((await other.locator(".cm-line").allTextContents()).join("\n"), source);
+  await close(other);
+  const damaged = await open(browser, "#1,bend,AAAA");
+  assert.match(await text(damaged, "notice"), /damaged/);
+  await close(damaged);
+  await close(page);
+}
+
+async function keyboard(browser) {
+  const page = await open(browser, await program("def main():\n  return 1 + 1\n"));
+  await page.locator(".cm-content").focus();
+  await page.keyboard.press("Control+Enter");
+  await statusIs(page, "The program has ended.");
+  await page.focus("#tab-result");
+  await page.keyboard.press("ArrowRight");
+  await page.locator("#panel-core pre", { hasText: "main" }).waitFor();
+  for (const form of ["ir", "net"]) {
+    await page.keyboard.press("ArrowRight");
+    await page.locator(`#panel-${form} pre`, { hasText: "main" }).waitFor();
+  }
+  await close(page);
+}
+
+async function withoutWebgpu() {
+  const browser = await launch(WITHOUT_WEBGPU);
+  const page = await open(browser, await program(examples.find(({ file }) => file.endsWith("sort.bend")).text));
+  assert.match(await text(page, "notice"), /There is no WebGPU here: .*\. Everything runs in the worker/);
+  assert.equal(await page.inputValue("#device"), "worker");
+  await run(page);
+  assert.match(await text(page, "result"), /^Result: \[4, 15, 26/);
+  await page.goto(address + (await program("def shader(x: u24, y: u24, t: f24) -> u24:\n  return x + y\n")));
+  await page.locator("#canvas[data-time]").waitFor();
+  await close(page);
+  await browser.close();
+}
+
+const parts = [programs, errors, stops, links, keyboard, shaders, withoutWebgpu];
+const browser = await launch(WEBGPU);
+try {
+  for (const part of parts.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
+    await part(browser);
+    console.log(`${part.name}: passed`);
+  }
+} finally {
+  await browser.close();
+}

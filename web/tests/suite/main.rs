@@ -1,0 +1,3 @@
+//! The playground's compiler, outside of a browser.
+
+mod examples;
