@@ -13,11 +13,12 @@
 //! | [`prelude`] | the prelude as read-only files, so that every editor can show them |
 //! | [`known`] | what is known about a document |
 //! | [`diagnostics`] | errors and warnings, with their fixes |
-//! | [`navigation`], [`renaming`], [`writing`], [`overview`] | requests about a name, about a new name, about what is being written, and about a whole file |
+//! | [`navigation`], [`renaming`], [`writing`], [`overview`], [`formatting`] | requests about a name, about a new name, about what is being written, about a whole file, and its layout |
 
 mod diagnostics;
 mod documents;
 mod files;
+mod formatting;
 mod known;
 mod navigation;
 mod overview;

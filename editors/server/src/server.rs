@@ -110,6 +110,7 @@ fn capabilities() -> ServerCapabilities {
             ..SignatureHelpOptions::default()
         }),
         inlay_hint_provider: Some(OneOf::Left(true)),
+        document_formatting_provider: Some(OneOf::Left(true)),
         code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
             code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
             ..CodeActionOptions::default()
@@ -251,6 +252,10 @@ impl Server<'_> {
             request::WorkspaceSymbolRequest::METHOD => written(&self.workspace_symbols(&read(params)?)),
             request::InlayHintRequest::METHOD => written(&self.inlays(&read(params)?)),
             request::CodeActionRequest::METHOD => written(&self.fixes(read(params)?)),
+            request::Formatting::METHOD => {
+                let params: lsp_types::DocumentFormattingParams = read(params)?;
+                written(&self.formatted(&params.text_document.uri))
+            }
             _unknown => {
                 let message = format!("there is no request `{method}`");
                 Err(Refused { code: ErrorCode::MethodNotFound, message })

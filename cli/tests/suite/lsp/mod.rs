@@ -218,6 +218,32 @@ fn kernels_and_nets_are_checked_too() {
 }
 
 #[test]
+fn documents_are_formatted() {
+    let mut client = Client::begin(&root());
+    let format = |url: &str| json!({"textDocument": {"uri": url}, "options": {"tabSize": 2, "insertSpaces": true}});
+    for (file, text, wanted) in [
+        (
+            "a.bend",
+            "def main( ):  # 😀\n  return f( 1,2 )\n\ndef f(a, b):\n  return a\n",
+            "def main():  # 😀\n  return f(1, 2)\n\ndef f(a, b):\n  return a\n",
+        ),
+        ("a.gir", "fn @f( %a:u32 )->u32{\nreturn %a\n}\n", "fn @f(%a: u32) -> u32 {\n  return %a\n}\n"),
+    ] {
+        let url = format!("{}/{file}", url(&root()));
+        client.open(&url, text);
+        let lines = text.lines().count() as u32;
+        let everything = json!({"start": position(0, 0), "end": position(lines, 0)});
+        let edits = client.request("textDocument/formatting", format(&url));
+        assert_eq!(edits, json!([{"range": everything, "newText": wanted}]));
+        client.edit(&url, 2, everything, wanted);
+        assert_eq!(client.request("textDocument/formatting", format(&url)), Value::Null, "it has its layout");
+        client.edit(&url, 3, json!({"start": position(0, 0), "end": position(0, 0)}), "(");
+        assert_eq!(client.request("textDocument/formatting", format(&url)), Value::Null, "its syntax is wrong");
+    }
+    client.end();
+}
+
+#[test]
 fn wrong_requests_have_the_errors_of_the_protocol() {
     let mut client = Client::start();
     assert_eq!(client.refused("textDocument/hover", json!({})), -32002, "before `initialize`");
