@@ -252,9 +252,10 @@ impl Walker<'_> {
                 Some(pattern) => walker.pattern(pattern, Syntax::Functional),
                 None => nothing(),
             });
-            let equals = self.next_place();
+            // A comment before the `=` moves it, so that it stands below others by accident.
+            let equals = (!self.comment_comes()).then(|| self.next_place());
             let right = self.equals(&rule.body);
-            rows.push(Row { before: std::mem::replace(&mut before, nothing()), left, right, equals: Some(equals) });
+            rows.push(Row { before: std::mem::replace(&mut before, nothing()), left, right, equals });
         }
     }
 

@@ -44,6 +44,11 @@ impl<'t> Walker<'t> {
         (at, self.column(at))
     }
 
+    /// Whether a comment stands before the next token.
+    pub fn comment_comes(&self) -> bool {
+        !self.gap().comments.is_empty()
+    }
+
     /// The text from the next token on.
     pub fn next(&self) -> &'t str {
         &self.cursor.text()[self.next_at()..]
