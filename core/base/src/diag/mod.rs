@@ -57,8 +57,8 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// What the user can do.
     pub hint: Option<String>,
-    /// The hint as a change of the text, where it says exactly what to write.
-    pub fix: Option<Fix>,
+    /// The hint as a change of the text, where it says exactly what to write. In a box, since parsers hand diagnostics through deep recursions.
+    pub fix: Option<Box<Fix>>,
 }
 
 impl Diagnostic {
@@ -92,7 +92,7 @@ impl Diagnostic {
 
     /// Says what to write instead of the text at `span`, as the hint does.
     pub fn fix(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
-        self.fix = Some(Fix { span, text: text.into() });
+        self.fix = Some(Box::new(Fix { span, text: text.into() }));
         self
     }
 
