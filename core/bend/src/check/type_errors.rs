@@ -91,7 +91,7 @@ impl<'p> Infer<'p> {
         error = error.at(self.role(why, &found_name));
         error = self.origin(error, why, &expected_name);
         if let Some(hint) = hints::mismatch(self, term, found, expected, why) {
-            (error.hint, error.fix) = (Some(hint.text), hint.fix);
+            (error.hint, error.fix) = (Some(hint.text), hint.fix.map(Box::new));
         }
         Box::new(error)
     }
