@@ -168,7 +168,7 @@ pub(crate) const PRINTERS: &[&str] = &[
 ];
 
 /// Methods that change what they are called on.
-pub(crate) const ADDING_METHODS: &[&str] = &["append", "push", "push_back", "add", "insert", "extend", "unshift"];
+pub(crate) const ADDING_METHODS: &[&str] = &["append", "push", "push_back", "add", "extend"];
 
 /// Functions and values under names that Bend does not have.
 pub(crate) const NAMES: &[Habit] = &[

@@ -175,9 +175,10 @@ fn block_length(text: &str, indentation: usize) -> usize {
         }
         length += line.len();
     }
-    // The end of the line itself stays, if nothing is left out.
+    // The end of the line itself stays, if nothing is left out, and so does the end of the last one, which a file may lack.
     let first = text.find('\n').map_or(0, |newline| newline + 1);
-    if length == 0 { 0 } else { (first + length).saturating_sub(1) }
+    let end = first + length;
+    if length == 0 { 0 } else { end - usize::from(text[..end].ends_with('\n')) }
 }
 
 /// Whether the item around a byte has no syntax error.

@@ -248,12 +248,14 @@ impl Walker<'_> {
             if i > 0 {
                 before = self.next_line();
             }
+            let (_, indentation) = self.next_place();
             let left = self.head(&def.name, rule.patterns.len(), |walker, i| match rule.patterns.get(i) {
                 Some(pattern) => walker.pattern(pattern, Syntax::Functional),
                 None => nothing(),
             });
-            // A comment before the `=` moves it, so that it stands below others by accident.
-            let equals = (!self.comment_comes()).then(|| self.next_place());
+            // A comment before the `=`, or a word before the name, moves it, so that it stands below others by accident.
+            let is_plain = indentation == 0 && !self.comment_comes();
+            let equals = is_plain.then(|| self.next_place());
             let right = self.equals(&rule.body);
             rows.push(Row { before: std::mem::replace(&mut before, nothing()), left, right, equals });
         }

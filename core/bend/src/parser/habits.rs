@@ -170,11 +170,17 @@ fn unused(expression: Expr, span: Span, start: Cursor<'_>, is_last: bool) -> Dia
     if let Some((list, method)) = callee.split_once('.')
         && ADDING_METHODS.contains(&method)
     {
-        let added = text[callee.len()..].trim_start_matches('(').trim_end_matches(')');
-        let added = if shown.is_some() { added } else { "…" };
-        let hint = format!(
-            "`{list} = List/concat({list}, [{added}])` gives the name to a new list, which has one element more"
-        );
+        // What stands between the brackets of the call, which may be in brackets itself.
+        let inside = || text.get(callee.len()..)?.trim().strip_prefix('(')?.strip_suffix(')');
+        let added = shown.and_then(|_| inside()).unwrap_or("…");
+        let hint = match method {
+            "extend" => {
+                format!("`{list} = List/concat({list}, {added})` gives the name to a new list, which has more elements")
+            }
+            _ => format!(
+                "`{list} = List/concat({list}, [{added}])` gives the name to a new list, which has one element more"
+            ),
+        };
         return says("lists do not change, and there are no methods", hint);
     }
     if callee.starts_with("IO/") {

@@ -194,6 +194,13 @@ fn names_in_scope_complete_what_does_not_parse_yet() {
     assert!(texts(&completed("def main():\n  ret‸\n", &[])).contains(&"return"));
 }
 
+/// A file that ends inside a line, behind a character of several bytes.
+#[test]
+fn the_last_line_may_lack_its_end() {
+    let names = completed("def f(apple):\n  x = (ap‸\n  # é", &[]);
+    assert!(names.iter().any(|(name, _)| name == "apple"), "{names:?}");
+}
+
 #[test]
 fn imports_complete_files_and_names() {
     let lib = ("lib", "def green(x):\n  return x\n\ntype Grey:\n  Light\n");
