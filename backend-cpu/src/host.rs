@@ -4,6 +4,7 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable, Flags};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
+use girih_ir::{Caps, Feature};
 
 fn absent(why: &str) -> Diagnostic {
     let message = format!("native code cannot be made for this processor: {why}");
@@ -47,7 +48,7 @@ pub(crate) fn isa(use_: Use) -> Result<OwnedTargetIsa, Diagnostic> {
 }
 
 /// Whether the processor has a fused product and sum of its own.
-pub(crate) fn has_fma(isa: &OwnedTargetIsa) -> bool {
+fn has_fma(isa: &OwnedTargetIsa) -> bool {
     let on = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     // Of the instruction sets that Cranelift knows, only x86 is older than such an instruction.
     isa.name() != "x64" || on("has_fma")
@@ -61,6 +62,12 @@ pub(crate) fn has_vectors(isa: &OwnedTargetIsa) -> bool {
         "aarch64" => true,
         _not_known => false,
     }
+}
+
+/// What kernels and functions are lowered for.
+pub(crate) fn caps(isa: &OwnedTargetIsa) -> Caps {
+    let caps = Caps::cpu(has_fma(isa));
+    if has_vectors(isa) { caps.with(Feature::Vectors) } else { caps }
 }
 
 /// The processor's name, for people.

@@ -77,7 +77,7 @@ impl Profile {
             Profile::Web => Caps::web(),
             Profile::WebExtended => Caps::web_extended(),
             Profile::Cuda(sm) => Caps::cuda(sm, sm >= 90),
-            Profile::Cpu => Caps::cpu(false),
+            Profile::Cpu => Caps::cpu(false).with(girih_ir::Feature::Vectors),
         }
     }
 }

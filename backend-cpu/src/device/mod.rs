@@ -89,7 +89,7 @@ impl Cpu {
     /// Opens it.
     pub fn open(settings: &Settings) -> Result<Cpu, Diagnostic> {
         let isa = host::isa(host::Use::Kernels)?;
-        let own = Caps::cpu(host::has_fma(&isa));
+        let own = host::caps(&isa);
         let held = settings.profile.as_ref().map_or(own.clone(), |profile| own.within(profile));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = Pool::new(settings.threads.unwrap_or(cores).max(1));

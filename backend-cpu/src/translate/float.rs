@@ -64,6 +64,13 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         let first = self.b.ins().fcmp(wins, x, y);
         let second_is_nan = self.b.ins().fcmp(FloatCC::Unordered, y, y);
         let takes_first = self.b.ins().bor(first, second_is_nan);
+        let ty = self.b.func.dfg.value_type(x);
+        if ty.is_vector() {
+            let bits = self.b.func.dfg.value_type(takes_first);
+            let (x, y) = (self.cast(bits, x), self.cast(bits, y));
+            let chosen = self.b.ins().bitselect(takes_first, x, y);
+            return self.cast(ty, chosen);
+        }
         self.b.ins().select(takes_first, x, y)
     }
 }

@@ -4,7 +4,10 @@
 use super::{Form, Result, Translator, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AliasRegion, Endianness, InstBuilder, MemFlags, Type as Machine, Value, types};
-use girih_ir::{AttrKind, Inst, InstId, Space, Type, ValueId};
+use girih_ir::{AttrKind, Def, Inst, InstId, Op, RegionId, Space, Type, ValueId};
+
+/// How far back a number is looked at.
+const DEPTH: u32 = 12;
 
 /// How many bytes a memory has.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +63,13 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             }
         }
         let element = self.element(index, offset)?;
+        if let (Extent::Known(extent), Some(most)) = (place.extent, self.most(index, DEPTH))
+            && offset >= 0
+            && most + (offset as u64) < extent / bytes
+        {
+            let distance = self.b.ins().ishl_imm(element, shift);
+            return Ok((self.b.ins().iadd(place.base, distance), place));
+        }
         let outside = match place.extent {
             Extent::Known(extent) => {
                 self.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, element, (extent / bytes) as i64)
@@ -72,6 +82,50 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         F::outside(self, inst, memory, outside, element)?;
         let distance = self.b.ins().ishl_imm(element, shift);
         Ok((self.b.ins().iadd(place.base, distance), place))
+    }
+
+    /// What an unsigned number of 32 bits is at most, as far as its own operations show.
+    fn most(&self, value: ValueId, depth: u32) -> Option<u64> {
+        if let Some(constant) = self.function.as_constant(value) {
+            return Some(constant);
+        }
+        if depth == 0 || self.function.ty(value) != Type::U32 {
+            return None;
+        }
+        let id = match self.function.values[value].def {
+            Def::Result(id, _) => id,
+            Def::Argument(region, _) => return self.most_counted(value, region),
+            Def::Param(_) | Def::Constant(_) | Def::Specialisation(_) | Def::Memory(_) => return None,
+        };
+        let inst = &self.function.insts[id];
+        let [x, y] = inst.operands[..] else { return None };
+        let constant = |v: ValueId| self.function.as_constant(v);
+        let fits = |most: u64| (most <= u64::from(u32::MAX)).then_some(most);
+        match inst.op {
+            Op::And => match (constant(x), constant(y)) {
+                (Some(mask), _) | (_, Some(mask)) => Some(mask),
+                (None, None) => None,
+            },
+            Op::Add => fits(self.most(x, depth - 1)? + self.most(y, depth - 1)?),
+            Op::Shl => fits(self.most(x, depth - 1)?.checked_shl(constant(y).filter(|n| *n < 32)? as u32)?),
+            Op::Shr => Some(self.most(x, depth - 1)? >> constant(y).filter(|n| *n < 32)?),
+            _no_rule => None,
+        }
+    }
+
+    /// What a counter is at most behind the test with which its loop begins: `if counter >= end { break }`.
+    fn most_counted(&self, counter: ValueId, region: RegionId) -> Option<u64> {
+        let [test, branch, ..] = self.function.regions[region].insts[..] else { return None };
+        let (test, branch) = (&self.function.insts[test], &self.function.insts[branch]);
+        let leaves = |region: &RegionId| {
+            let insts = &self.function.regions[*region].insts;
+            insts.first().is_some_and(|first| self.function.insts[*first].op == Op::Break)
+        };
+        let is_test = test.op == Op::Ge && branch.op == Op::If && branch.operands[..] == test.results[..];
+        if !is_test || test.operands.first() != Some(&counter) || !branch.regions.first().is_some_and(leaves) {
+            return None;
+        }
+        self.function.as_constant(*test.operands.get(1)?)?.checked_sub(1)
     }
 
     /// The number of an element in 64 bits. One below zero is beyond all memories.

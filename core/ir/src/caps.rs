@@ -49,7 +49,7 @@ features! {
     Index64 "index64" "64-bit indices into buffers";
     NativeMath "native_math" "`.approx` operations that keep their bounds for all arguments, infinities and NaN included; elsewhere those that are `total` are computed exactly";
     ForwardProgress "forward_progress" "other workgroups that run at the same time make progress while one of them waits in a loop";
-    Vectors "vectors" "arithmetic on vectors of four 32-bit numbers in task form; otherwise lane by lane";
+    Vectors "vectors" "arithmetic on vectors of four 32-bit numbers, and programs in tile form as loops over these; otherwise lane by lane";
 }
 
 /// A matrix product that a device has for fragments.

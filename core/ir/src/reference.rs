@@ -42,7 +42,7 @@ const FAMILIES: &[(Family, &str)] = &[
     (Family::Tile, "Tiles"),
     (Family::Heap, "Cells and words (task form)"),
     (Family::Task, "Tasks (task form)"),
-    (Family::Mask, "Masks (task form)"),
+    (Family::Mask, "Masks (task form; kernels where the device has vectors)"),
 ];
 
 /// Appends a row of a Markdown table.

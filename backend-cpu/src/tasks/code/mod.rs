@@ -31,7 +31,7 @@ use girih_base::cycles;
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::groups::{aggregates, arithmetic, jumps, masks, memory, of_kernels, regions};
-use girih_ir::{Caps, Feature, Function, FunctionId, Module, Op, Type};
+use girih_ir::{Function, FunctionId, Module, Op, Type};
 use girih_lower::legalise;
 use inline::Inlining;
 use std::collections::BTreeMap;
@@ -158,9 +158,7 @@ fn fresh(isa: OwnedTargetIsa) -> Result<JITModule> {
 /// The module as the processor has it.
 fn legal(module: &Module, isa: &OwnedTargetIsa) -> Result<Module> {
     let mut module = module.clone();
-    let caps = Caps::cpu(host::has_fma(isa));
-    let caps = if host::has_vectors(isa) { caps.with(Feature::Vectors) } else { caps };
-    legalise::tasks(&mut module, &caps).map_err(|mut errors| errors.swap_remove(0))?;
+    legalise::tasks(&mut module, &host::caps(isa)).map_err(|mut errors| errors.swap_remove(0))?;
     Ok(module)
 }
 

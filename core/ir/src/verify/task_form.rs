@@ -45,8 +45,8 @@ fn own(function: &Function) -> Option<(String, Span)> {
         return Some(("a `term`".into(), function.span));
     }
     first(function, |_, inst| match inst.op.row().family {
-        Family::Heap | Family::Task | Family::Mask => Some(format!("`{}`", inst.op.name())),
-        Family::Control | Family::Scalar | Family::Memory | Family::Sync | Family::Tile => None,
+        Family::Heap | Family::Task => Some(format!("`{}`", inst.op.name())),
+        Family::Control | Family::Scalar | Family::Mask | Family::Memory | Family::Sync | Family::Tile => None,
     })
 }
 

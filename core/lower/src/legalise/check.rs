@@ -68,7 +68,8 @@ impl Rules<'_> {
     /// What is wrong with an instruction.
     fn instruction(&self, inst: &Inst) -> Option<String> {
         let row = inst.op.row();
-        if !row.family.is_kernel_form() || inst.op == Op::TrapIf || matches!(row.class, Class::Library(_)) {
+        let masks = matches!(inst.op, masks!()) && self.caps.has(Feature::Vectors);
+        if !(row.family.is_kernel_form() || masks) || inst.op == Op::TrapIf || matches!(row.class, Class::Library(_)) {
             return Some("is to be gone".into());
         }
         if let Some(feature) = row.needs.filter(|f| !self.caps.has(*f)) {
@@ -93,6 +94,7 @@ impl Rules<'_> {
                 Type::Scalar(s) if !self.native(ty) && !(beside && (NARROW.has(s) || SHORT.has(s))) => {
                     return Some(format!("has a `{ty}`"));
                 }
+                Type::Vector(Scalar::F32 | Scalar::I32 | Scalar::U32, 4) if self.caps.has(Feature::Vectors) => {}
                 Type::Vector(..) if !vectors || !(self.native(ty) || self.caps.local_views) => {
                     return Some(format!("has a `{ty}`"));
                 }
@@ -138,7 +140,8 @@ impl Rules<'_> {
         let lacks = |feature: Feature| !caps.has(feature);
         let source = inst.operands.first().and_then(|v| self.function.ty(*v).element()).unwrap_or(ty);
         let bad = match inst.op {
-            Op::Shl | Op::Shr => !self.comes_from(inst.operands[1], &[Op::And]),
+            // All lanes of a vector are shifted by one constant.
+            Op::Shl | Op::Shr => !self.comes_from(inst.operands[1], &[Op::And, Op::Splat]),
             Op::Div | Op::Rem if ty.is_integer() => {
                 lacks(Feature::TotalDivision) && !self.comes_from(inst.operands[1], &[Op::Select])
             }

@@ -82,7 +82,7 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
     if !errors.is_empty() {
         return Err(errors);
     }
-    errors.extend(all(module, &plans, caps, false));
+    errors.extend(all(module, &plans, caps, caps.has(Feature::Vectors)));
     for entry in entries.iter() {
         errors.extend(limits::memory(&module.functions[entry.kernel], caps));
     }

@@ -29,6 +29,13 @@ pub(super) fn run(function: &Function, caps: &Caps) -> Vec<Diagnostic> {
     }
     errors.extend(function.params.iter().filter_map(|p| double(function.ty(*p), function.span, caps)));
     function.walk(function.body, &mut |_, inst| errors.extend(instruction(function, inst, caps)));
+    if function.launch.is_some() && !caps.has(Feature::Vectors) {
+        function.walk(function.body, &mut |_, inst| {
+            if matches!(inst.op, masks!()) {
+                errors.push(compile::lacks(Feature::Vectors, caps, &format!("`{}`", inst.op.name()), inst.span));
+            }
+        });
+    }
     if errors.is_empty() {
         errors.extend(partly_there(function, caps));
     }

@@ -11,10 +11,10 @@ use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::groups::{
     approximations, asynchronous, atomics, barriers, bits, compares, control, counts, fragments, functions,
-    integer_arithmetic, library, masks, memory, more_arithmetic, not_arithmetic, of_kernels, plain_arithmetic,
-    positions, reductions, roundings, scans, shuffles, subgroup_positions, task_form,
+    integer_arithmetic, library, masks, more_arithmetic, not_arithmetic, of_kernels, plain_arithmetic, positions,
+    reductions, roundings, scans, shuffles, subgroup_positions, task_form,
 };
-use girih_ir::{Builder, Def, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
+use girih_ir::{Builder, Def, Feature, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 
 pub(super) struct Scalarise<'c, 'a> {
     pub cx: &'c mut Context<'a>,
@@ -158,19 +158,21 @@ impl Scalarise<'_, '_> {
             Op::Add | Op::Sub | Op::Mul | Op::Select | Op::Vector | Op::Splat => true,
             Op::Div | Op::Sqrt | roundings!() => is_float,
             Op::Neg | Op::Abs => element != Scalar::U32,
-            Op::Min | Op::Max | bits!() => !is_float,
+            Op::Load | Op::Store | Op::Min | Op::Max => true,
+            Op::Fma => is_float && self.cx.caps.has(Feature::FusedFma),
+            bits!() => !is_float,
             Op::Shl | Op::Shr => inst.operands.get(1).is_some_and(|count| is_short_shift(function, *count)),
             Op::Convert | Op::Bitcast => inst.operands.first().is_none_or(|v| Some(function.ty(*v)) != inst.ty),
             Op::Extract | Op::Insert => constant(1),
             masks!() | girih_ir::tile_operations!() => true,
             Op::Rem
             | Op::MulHi
-            | Op::Fma
             | Op::Mad
             | of_kernels!()
             | task_form!()
             | library!()
-            | memory!()
+            | Op::UniformLoad
+            | atomics!()
             | control!()
             | approximations!()
             | compares!()

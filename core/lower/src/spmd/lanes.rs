@@ -9,7 +9,7 @@ use girih_ir::{Builder, Def, Inst, Op, Scalar, Type, ValueId};
 
 /// What stands for a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wide {
+pub(crate) enum Wide {
     /// One number for all lanes.
     Same(ValueId),
     /// A vector, or a mask.
@@ -24,6 +24,12 @@ impl Wide {
     /// Whether it differs.
     pub fn differs(self) -> bool {
         matches!(self, Wide::Each(_))
+    }
+    /// What it is, one number or a vector.
+    pub fn value(self) -> ValueId {
+        match self {
+            Wide::Same(value) | Wide::Each(value) => value,
+        }
     }
     /// As a vector or mask.
     pub fn each(self, b: &mut Builder) -> ValueId {
@@ -42,7 +48,7 @@ impl Wide {
 }
 
 /// The same number in all lanes.
-pub(super) fn splat(b: &mut Builder, value: ValueId) -> ValueId {
+pub(crate) fn splat(b: &mut Builder, value: ValueId) -> ValueId {
     let ty = b.ty(value);
     if ty == Type::BOOL {
         let (ones, zero) = (b.u32(u32::MAX), b.u32(0));
@@ -72,11 +78,11 @@ pub(super) fn both(b: &mut Builder, x: ValueId, y: ValueId) -> ValueId {
     b.op(Op::And, MASK, &[x, y])
 }
 /// Whether a mask has a lane.
-pub(super) fn any(b: &mut Builder, mask: ValueId) -> ValueId {
+pub(crate) fn any(b: &mut Builder, mask: ValueId) -> ValueId {
     b.op(Op::MaskAny, MASK, &[mask])
 }
 /// The first value in the mask's lanes, the second elsewhere.
-pub(super) fn blend(b: &mut Builder, mask: ValueId, x: ValueId, y: ValueId) -> ValueId {
+pub(crate) fn blend(b: &mut Builder, mask: ValueId, x: ValueId, y: ValueId) -> ValueId {
     if x == y {
         return x;
     }
@@ -107,7 +113,7 @@ impl VersionWriter<'_, '_> {
 }
 
 /// An operation of which an operand differs between lanes.
-fn operation(b: &mut Builder, inst: &Inst, source: Type, operands: &[Wide]) -> ValueId {
+pub(crate) fn operation(b: &mut Builder, inst: &Inst, source: Type, operands: &[Wide]) -> ValueId {
     let element = inst.element();
     if inst.op == Op::Select {
         return select(b, element, operands);

@@ -19,7 +19,7 @@
 
 mod calls;
 mod control;
-mod lanes;
+pub(crate) mod lanes;
 mod repeat;
 mod state;
 mod varying;

@@ -42,6 +42,7 @@ pub mod fallback;
 mod fp8;
 mod gather;
 pub mod layout;
+mod loop_nest;
 mod pipeline;
 mod predication;
 pub mod product;
@@ -83,6 +84,7 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Programs, Vec<Diag
     let one = |d| vec![d];
     // Uniformity is not seen through calls.
     inline::run(module, &caps.clone().without(Feature::Calls)).map_err(one)?;
+    let mut functions = loop_nest::functions::Functions::default();
     for id in kernels.iter().copied() {
         let kernel = &mut module.functions[id];
         // Of the program as it is written: afterwards a loop may ask no more what stays the same.
@@ -91,6 +93,18 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Programs, Vec<Diag
         if let Some(error) = limits::program(kernel, caps) {
             return Err(one(error));
         }
+        if caps.has(Feature::Vectors) {
+            match loop_nest::run(kernel, caps) {
+                Ok(nest) => {
+                    module.functions[id] = nest;
+                    functions.run(module, id, caps).map_err(one)?;
+                    continue;
+                }
+                Err(why) if why.code == Code::SharedMemory => notes.push(note(kernel, why)),
+                Err(error) => return Err(one(error)),
+            }
+        }
+        let kernel = &mut module.functions[id];
         let threads = invocations(kernel, caps);
         if let Some(launch) = &mut kernel.launch {
             launch.workgroup = [threads, 1, 1];

@@ -16,6 +16,10 @@ impl Machine<'_> {
                 self.select(step);
                 Ok(())
             }
+            Op::MaskAny => {
+                self.any_of_mask(step);
+                Ok(())
+            }
             Op::Bitcast => {
                 self.bitcast(step);
                 Ok(())
@@ -213,7 +217,6 @@ impl Machine<'_> {
             | Op::MaskLt
             | Op::MaskLe
             | Op::MaskSelect
-            | Op::MaskAny
             | Op::TermPayload
             | Op::GlobalGet
             | Op::Fork

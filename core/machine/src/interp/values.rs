@@ -64,6 +64,21 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether some lane of a mask is on.
+    pub(super) fn any_of_mask(&mut self, step: &Step) {
+        let lanes = self.team.lanes;
+        let (from, to) = (step.operands[0], step.results[0]);
+        let (values, origins) = (&mut self.activation.values, &mut self.activation.origins);
+        let poisoned = self.checks.as_ref().is_some_and(|checks| checks.poisoned);
+        self.mask.each(|lane| {
+            let places = (0..from.components).map(|component| from.offset + component * lanes + lane);
+            values[to.offset + lane] = places.clone().any(|place| values[place] != 0).into();
+            if poisoned {
+                origins[to.offset + lane] = places.map(|place| origins[place]).max().unwrap_or_default();
+            }
+        });
+    }
+
     /// The same bits as lanes of another width.
     pub(super) fn bitcast(&mut self, step: &Step) {
         let (from, to) = (step.operands[0], step.results[0]);

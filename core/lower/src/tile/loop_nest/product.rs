@@ -1,0 +1,198 @@
+//! Matrix products: a rectangle of sums in registers, along the whole depth.
+//!
+//! Both factors are brought into arrays of the sums' type, by rows. An iteration takes one column of four rows of the first factor and one row of the
+//! second.
+
+use super::super::counted_loop::count_up;
+use super::point::{Point, plus, vector_axis};
+use super::{Array, LANES, LoopNest, Made, is_lane, tile};
+use crate::rewrite::Rewriter;
+use crate::spmd::lanes::Wide;
+use girih_base::diag::{Code, Diagnostic};
+use girih_ir::{Feature, Inst, Op, Scalar, Shape, Type, ValueId};
+
+/// Rows of a rectangle, and vectors of its columns.
+const ROWS: u64 = 4;
+const COLUMNS: u64 = 2;
+
+/// Lengths of a product.
+struct Lengths {
+    batch: Option<Shape>,
+    m: u64,
+    n: u64,
+    k: u64,
+}
+
+impl<'a> LoopNest<'a> {
+    /// `tile.dot`.
+    pub(super) fn dot(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Made<()> {
+        let [(_, left), (_, right), (element, shape)] = [0, 1, 2].map(|i| tile(r, inst.operands[i]));
+        let rank = shape.rank();
+        let lengths = Lengths {
+            batch: (rank > 2).then(|| Shape::of(&[shape.length(0)])).flatten(),
+            m: shape.length(rank - 2),
+            n: shape.length(rank - 1),
+            k: left.length(rank - 1),
+        };
+        // Short floats are summed in `f32`.
+        let sums = if element.is_float() && element.bits() < 32 { Scalar::F32 } else { element };
+        let a = self.factor(r, inst.operands[0], sums, left)?;
+        let b = self.factor(r, inst.operands[1], sums, right)?;
+        let c = self.array(r, sums, shape);
+        self.converted(r, inst.operands[2], c)?;
+        let by_four = is_lane(sums) && lengths.n >= LANES;
+        self.each_element(r, lengths.batch, &mut |nest, r, batch| {
+            if by_four {
+                nest.rectangles(r, (a, b, c), batch, &lengths)
+            } else {
+                nest.elements(r, (a, b, c), batch, &lengths)
+            }
+        })?;
+        let mut result = c;
+        if sums != element {
+            result = self.array(r, element, shape);
+            self.each_element(r, Some(shape), &mut |nest, r, point| {
+                let sum = nest.get(r, c, point);
+                let short = r.out.op(Op::Convert, element, &[sum]);
+                nest.put(r, result, point, short);
+                Ok(())
+            })?;
+        }
+        self.arrays.insert(inst.results[0], result);
+        Ok(())
+    }
+
+    /// A factor as an array of the sums' type: its own if it has one.
+    fn factor(&mut self, r: &mut Rewriter<'_>, value: ValueId, sums: Scalar, shape: Shape) -> Made<Array> {
+        let (element, _) = tile(r, value);
+        if element == sums {
+            return self.stored(r, value);
+        }
+        let array = self.array(r, sums, shape);
+        self.converted(r, value, array)?;
+        Ok(array)
+    }
+
+    /// Brings a tile into an array of another type.
+    fn converted(&mut self, r: &mut Rewriter<'_>, value: ValueId, array: Array) -> Made<()> {
+        let (element, shape) = tile(r, value);
+        if element == array.element {
+            return self.fill(r, array, value);
+        }
+        self.each_element(r, Some(shape), &mut |nest, r, point| {
+            let one = nest.single(r, value, point)?;
+            let wider = r.out.op(Op::Convert, array.element, &[one]);
+            nest.put(r, array, point, wider);
+            Ok(())
+        })
+    }
+
+    /// All sums of a matrix, rectangle by rectangle.
+    fn rectangles(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        arrays: (Array, Array, Array),
+        batch: &Point,
+        lengths: &Lengths,
+    ) -> Made<()> {
+        let rows = ROWS.min(lengths.m);
+        let columns = COLUMNS.min(lengths.n / LANES);
+        let blocks = Shape::of(&[lengths.m / rows, lengths.n / (columns * LANES)])
+            .ok_or_else(|| Diagnostic::new(Code::SharedMemory, r.old.span, "a product without elements"))?;
+        self.each_element(r, Some(blocks), &mut |nest, r, block| {
+            let scaled = |r: &mut Rewriter<'_>, at: ValueId, by: u64| {
+                let log = r.out.u32(by.trailing_zeros());
+                r.out.op(Op::Shl, Scalar::U32, &[at, log])
+            };
+            let (i, j) = (scaled(r, block.at[0], rows), scaled(r, block.at[1], columns * LANES));
+            nest.rectangle(r, arrays, batch, (i, j), (rows, columns), lengths.k)
+        })
+    }
+
+    fn rectangle(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        (a, b, c): (Array, Array, Array),
+        batch: &Point,
+        (i, j): (ValueId, ValueId),
+        (rows, columns): (u64, u64),
+        depth: u64,
+    ) -> Made<()> {
+        let axis = c.shape.rank() - 1;
+        let at = |row: ValueId, column: ValueId, axis: Option<usize>| {
+            let mut all = batch.at.clone();
+            all.extend([row, column]);
+            Point { at: all, axis }
+        };
+        let place = |r: &mut Rewriter<'_>, first: ValueId, n: u64| plus(&mut r.out, first, n as u32);
+        let mut places = vec![];
+        let mut initial = vec![];
+        for row in 0..rows {
+            for column in 0..columns {
+                let point = at(place(r, i, row), place(r, j, column * LANES), Some(axis));
+                initial.push(self.get_wide(r, c, &point).each(&mut r.out));
+                places.push(point);
+            }
+        }
+        let fused = c.element == Scalar::F32 && self.caps.has(Feature::FusedFma);
+        let vector = Type::Vector(c.element, LANES as u8);
+        let end = |r: &mut Rewriter<'_>| r.out.u32(depth as u32);
+        let sums = count_up(r, 0, end, &initial, |r, k, sums| {
+            let right: Vec<ValueId> = (0..columns)
+                .map(|column| {
+                    let point = at(k, place(r, j, column * LANES), Some(axis));
+                    self.get_wide(r, b, &point).each(&mut r.out)
+                })
+                .collect();
+            let mut next = vec![];
+            for row in 0..rows {
+                let point = at(place(r, i, row), k, None);
+                let left = self.get(r, a, &point);
+                let left = Wide::Same(left).each(&mut r.out);
+                for (column, right) in right.iter().enumerate() {
+                    let sum = sums[row as usize * columns as usize + column];
+                    next.push(if fused {
+                        r.out.op(Op::Fma, vector, &[left, *right, sum])
+                    } else {
+                        let product = r.out.op(Op::Mul, vector, &[left, *right]);
+                        r.out.op(Op::Add, vector, &[sum, product])
+                    });
+                }
+            }
+            Ok(next)
+        })?;
+        for (point, sum) in places.iter().zip(sums) {
+            self.put_wide(r, c, point, Wide::Each(sum));
+        }
+        Ok(())
+    }
+
+    /// All sums of a matrix, one by one.
+    fn elements(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        (a, b, c): (Array, Array, Array),
+        batch: &Point,
+        lengths: &Lengths,
+    ) -> Made<()> {
+        let whole = Shape::of(&[lengths.m, lengths.n]);
+        debug_assert!(vector_axis(c.shape).is_none() || !is_lane(c.element) || lengths.n < LANES);
+        self.each_element(r, whole, &mut |nest, r, place| {
+            let at = |row: ValueId, column: ValueId| {
+                let mut all = batch.at.clone();
+                all.extend([row, column]);
+                Point { at: all, axis: None }
+            };
+            let (row, column) = (place.at[0], place.at[1]);
+            let to = at(row, column);
+            let first = nest.get(r, c, &to);
+            let end = |r: &mut Rewriter<'_>| r.out.u32(lengths.k as u32);
+            let sum = count_up(r, 0, end, &[first], |r, k, so_far| {
+                let (x, y) = (nest.get(r, a, &at(row, k)), nest.get(r, b, &at(k, column)));
+                Ok(vec![r.out.op(Op::Mad, c.element, &[x, y, so_far[0]])])
+            })?;
+            nest.put(r, c, &to, sum[0]);
+            Ok(())
+        })
+    }
+}
