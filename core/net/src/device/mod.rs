@@ -28,6 +28,7 @@ mod collect;
 mod definitions;
 mod functions;
 mod numbers;
+mod order;
 mod partial_reduction;
 mod rules;
 mod session;
@@ -130,6 +131,7 @@ pub struct Kernels {
 /// If the book has what devices do not compute.
 pub fn kernels(book: &Book, straight: bool, together: bool) -> Result<Kernels, Vec<Diagnostic>> {
     check(book).map_err(|error| vec![error])?;
+    let book = &order::by_dependence(book);
     let mut outcomes = Outcomes::default();
     let boxed = functions::are_boxed(book);
     let mut words = outcomes.table(book.semantics, boxed);

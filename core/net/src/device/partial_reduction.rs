@@ -116,7 +116,7 @@ impl<'b> Net<'b> {
             .iter()
             .copied()
             .partition(|(a, b)| (is_name(*a) && b.kind().is_node()) || (is_name(*b) && a.kind().is_node()));
-        // Calls stay in their order: the last one is made first, as on the host. What asks for a result stands before what gives it.
+        // Calls stay in their order: the last one is made first. What asks for a result stands before what gives it (`order`).
         self.rest.extend(calls.into_iter().map(|(a, b)| (place(a), place(b))));
         for (a, b) in others.into_iter().rev() {
             self.link(place(a), place(b));
