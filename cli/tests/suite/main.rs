@@ -1,7 +1,9 @@
 //! The integration tests of `girih-cli`, in one program.
 
 mod commands;
+mod doc;
 mod lsp;
 mod neovim;
 mod playground;
 mod processes;
+mod profile;
