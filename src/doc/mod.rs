@@ -54,8 +54,8 @@ struct Item {
     constructors: Vec<String>,
 }
 
-/// Where each name is documented: the page's file and the place in it.
-type Places = HashMap<String, (String, String)>;
+/// Where each name is documented: the page's file and the place in it; several times if several programs define it.
+type Places = HashMap<String, Vec<(String, String)>>;
 
 /// The pages about the prelude and about these programs, with the files that they import; the first is the index.
 ///
@@ -81,6 +81,7 @@ pub fn pages(files: &[PathBuf]) -> Result<Vec<Page>, Error> {
             }
             topics.extend(self::topics(&analysis, false, &mut seen));
         }
+        name_apart(&mut topics);
         let places = places(&topics);
         let mut pages = vec![page::index(&topics)];
         pages.extend(topics.iter().map(|topic| page::topic(topic, &places)));
@@ -123,7 +124,11 @@ fn about(text: &str) -> Option<String> {
 
 fn item(analysis: &Analysis, id: SourceId, symbol: &Symbol) -> Option<Item> {
     let hover = analysis.hover(id, symbol.name_span.start as usize)?;
-    let constructor = |child: &Symbol| (child.kind == Kind::Constructor).then(|| child.name.to_string());
+    let constructor = |child: &Symbol| {
+        let is_whole = child.name.contains('/');
+        let name = || if is_whole { child.name.to_string() } else { format!("{}/{}", symbol.name, child.name) };
+        (child.kind == Kind::Constructor).then(name)
+    };
     let (line, _) = analysis.sources.line_column(id, symbol.span.start);
     Some(Item {
         name: symbol.name.to_string(),
@@ -141,12 +146,25 @@ fn whole<'s>(sources: &'s Sources, symbol: &Symbol) -> &'s str {
     sources.snippet(symbol.span).trim_end()
 }
 
+/// Gives pages of one name a number.
+fn name_apart(topics: &mut [Topic]) {
+    let mut taken: HashSet<String> = HashSet::new();
+    for topic in topics {
+        let stem = topic.file.trim_end_matches(".html").to_owned();
+        let mut number = 1;
+        while !taken.insert(topic.file.clone()) {
+            number += 1;
+            topic.file = format!("{stem}-{number}.html");
+        }
+    }
+}
+
 fn places(topics: &[Topic]) -> Places {
     let mut places = Places::new();
     for topic in topics {
         for item in &topic.items {
             for name in item.constructors.iter().chain([&item.name]) {
-                places.insert(name.clone(), (topic.file.clone(), item.name.clone()));
+                places.entry(name.clone()).or_default().push((topic.file.clone(), item.name.clone()));
             }
         }
     }

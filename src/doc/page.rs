@@ -35,8 +35,22 @@ field.addEventListener('input', () => {
 });
 ";
 
+/// Names as a page sees them: its own, before those of others.
+struct Here<'p> {
+    file: &'p str,
+    places: &'p Places,
+}
+
+impl Here<'_> {
+    fn get(&self, name: &str) -> Option<&(String, String)> {
+        let all = self.places.get(name)?;
+        all.iter().find(|(file, _)| file == self.file).or(all.first())
+    }
+}
+
 /// The page of a file.
 pub(super) fn topic(topic: &Topic, places: &Places) -> Page {
+    let places = &Here { file: &topic.file, places };
     let mut body = format!("<p><a href=\"index.html\">Index</a></p>\n<h1>{}</h1>\n", escape(&topic.title));
     if let Some(about) = &topic.about {
         let _ = writeln!(body, "<p>{}</p>", prose(about, places));
@@ -47,7 +61,7 @@ pub(super) fn topic(topic: &Topic, places: &Places) -> Page {
     Page { file: topic.file.clone(), text: whole(&topic.title, &body) }
 }
 
-fn section(body: &mut String, topic: &Topic, item: &Item, places: &Places) {
+fn section(body: &mut String, topic: &Topic, item: &Item, places: &Here<'_>) {
     let name = escape(&item.name);
     let _ = writeln!(body, "<section id=\"{name}\">\n<h2><a href=\"#{}\">{name}</a></h2>", address(&item.name));
     let _ = writeln!(body, "<pre>{}</pre>", linked(&item.code, Some(&item.name), places));
@@ -92,7 +106,7 @@ fn whole(title: &str, body: &str) -> String {
 }
 
 /// Bend, in which each name that is documented elsewhere leads there.
-fn linked(code: &str, own: Option<&str>, places: &Places) -> String {
+fn linked(code: &str, own: Option<&str>, places: &Here<'_>) -> String {
     let mut html = String::new();
     let mut rest = code;
     while let Some(first) = rest.chars().next() {
@@ -112,7 +126,7 @@ fn linked(code: &str, own: Option<&str>, places: &Places) -> String {
 }
 
 /// A comment: what stands between backquotes is Bend.
-fn prose(text: &str, places: &Places) -> String {
+fn prose(text: &str, places: &Here<'_>) -> String {
     let parts = text.split('`').enumerate().map(|(number, part)| {
         if number % 2 == 1 { format!("<code>{}</code>", linked(part, None, places)) } else { escape(part) }
     });

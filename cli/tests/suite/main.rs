@@ -4,6 +4,7 @@ mod commands;
 mod doc;
 mod lsp;
 mod neovim;
+mod pages;
 mod playground;
 mod processes;
 mod profile;
