@@ -84,7 +84,7 @@ fn chain(group: &[&Waiting], profile: &Profile, program: &Program, sources: &Sou
         .iter()
         .map(|called| {
             let frames = frames(profile, &def.name, &called.name);
-            let seconds = frames.iter().map(|at| profile.frames[*at].total).sum();
+            let seconds = seconds_of(profile, &frames);
             counted.extend(frames);
             let (line, column) = sources.line_column(called.span.source, called.span.start);
             let why = group.iter().find(|waiting| waiting.call.span == called.span);
@@ -92,10 +92,8 @@ fn chain(group: &[&Waiting], profile: &Profile, program: &Program, sources: &Sou
             Link { call: called.name.to_string(), line, column, seconds, why, span: called.span }
         })
         .collect();
-    // Calls of one definition share its frame.
-    counted.sort_unstable();
-    counted.dedup();
-    let seconds = counted.iter().map(|at| profile.frames[*at].total).sum();
+    // Calls of one definition share its frame, and one call may be within another.
+    let seconds = seconds_of(profile, &outermost(profile, counted));
     let excerpt = excerpt(&links, sources);
     Chain { function: def.name.to_string(), place: place(sources, def.span), links, seconds, excerpt }
 }
@@ -119,12 +117,22 @@ fn frames(profile: &Profile, caller: &str, callee: &str) -> Vec<usize> {
             found.extend(around.into_iter().find(|at| frames[*at].name == callee));
         }
     }
+    outermost(profile, found)
+}
+
+/// Frames without those that are within others.
+fn outermost(profile: &Profile, mut found: Vec<usize>) -> Vec<usize> {
+    let frames = &profile.frames;
     found.sort_unstable();
     found.dedup();
-    // What is within another one is part of it.
     let is_within =
         |at: usize| std::iter::successors(frames[at].caller, |at| frames[*at].caller).any(|at| found.contains(&at));
     found.iter().copied().filter(|at| !is_within(*at)).collect()
+}
+
+/// What frames took together. A sum of no floats is -0.
+fn seconds_of(profile: &Profile, frames: &[usize]) -> f64 {
+    frames.iter().fold(0.0, |sum, at| sum + profile.frames[*at].total)
 }
 
 fn why_in_words(waiting: &Waiting, sources: &Sources) -> String {

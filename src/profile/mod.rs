@@ -150,11 +150,16 @@ fn labels(program: &Program, module: &Verified<Module>) -> (Vec<Name>, Vec<Optio
         if !all.contains(def) {
             return None;
         }
+        // What applies a program to its arguments is a part of the definition that is applied.
+        let (def, is_applied) = match def.strip_suffix("__run").filter(|def| all.contains(*def)) {
+            Some(applied) => (applied, true),
+            None => (def, false),
+        };
         let number = *numbers.entry(def.to_owned()).or_insert_with(|| {
             names.push(Name::from(def));
             names.len() as u32 - 1
         });
-        Some(Label { number, is_call: !is_part(&name[def.len()..]) })
+        Some(Label { number, is_call: !is_applied && !is_part(&name[def.len()..]) })
     };
     let labels = module.functions.iter().map(|function| label(&function.name)).collect();
     (names, labels)

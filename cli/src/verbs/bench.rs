@@ -187,9 +187,12 @@ impl Bench {
         bench_file::run(Path::new(file), arguments, &plan, (self.markdown, &interrupt), console)
     }
 
-    /// With how many threads a device is measured beside others: a card has none.
+    /// With how many threads a device is measured beside others: only the processor has several.
     fn threads_of(&self, device: &RunDevice) -> Vec<usize> {
-        if matches!(device, RunDevice::Device(_)) { vec![] } else { self.threads(device) }
+        match device {
+            RunDevice::Auto | RunDevice::Cpu => self.threads(device),
+            RunDevice::Device(_) | RunDevice::Interpreter(_) | RunDevice::Evaluator => vec![],
+        }
     }
 
     /// With how many threads of the processor to measure.

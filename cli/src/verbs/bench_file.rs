@@ -37,7 +37,7 @@ pub fn run(
         Ok((value, figures)) => {
             let grid = grid(&figures);
             let table = if markdown { grid.markdown() } else { grid.text() };
-            let text = format!("Result: {value}\n\n{table}\n{}", footer(plan));
+            let text = format!("Result: {value}\n\n{table}\n{}", footer(plan, &figures));
             console.result(&text, || object(file, &value, &figures));
             Exit::Ok
         }
@@ -54,7 +54,7 @@ fn grid(figures: &[Figure]) -> Grid {
     let row = |figure: &Figure| {
         let Spread { least, median, most, .. } = figure.time;
         vec![
-            figure.card.as_ref().map_or(figure.device.clone(), |card| format!("{} ({card})", figure.device)),
+            figure.device.clone(),
             figure.threads.map_or("-".to_owned(), |threads| threads.to_string()),
             seconds(figure.compile.median),
             seconds(median),
@@ -68,9 +68,11 @@ fn grid(figures: &[Figure]) -> Grid {
     Grid { head: head.map(str::to_owned).to_vec(), rows: figures.iter().map(row).collect(), names: 1 }
 }
 
-fn footer(plan: &Plan) -> String {
+fn footer(plan: &Plan, figures: &[Figure]) -> String {
+    let cards: String =
+        figures.iter().filter_map(|figure| Some(format!("\n{}: {}", figure.device, figure.card.as_ref()?))).collect();
     format!(
-        "{}, Girih {}, medians of {} after one that warmed up; ± is half the distance of the quartiles; speed is compared with the first row\n{}",
+        "{}, Girih {}, medians of {} after one that warmed up; ± is half the distance of the quartiles; speed is compared with the first row\n{}{cards}",
         today(),
         env!("CARGO_PKG_VERSION"),
         counted(plan.samples, "run"),

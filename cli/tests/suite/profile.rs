@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// What a program does that a test profiles.
-const PROGRAMS: [(&str, &str); 6] = [
+const PROGRAMS: [(&str, &str); 7] = [
     ("chain", CHAIN),
     (
         "fib",
@@ -22,6 +22,10 @@ const PROGRAMS: [(&str, &str); 6] = [
     (
         "tree",
         "type T:\n  Leaf { value }\n  Node { ~left, ~right }\n\ndef tree(d):\n  if d == 0:\n    return T/Leaf(1)\n  else:\n    return T/Node(tree(d - 1), tree(d - 1))\n\ndef sum(t):\n  match t:\n    case T/Leaf:\n      return t.value\n    case T/Node:\n      return sum(t.left) + sum(t.right)\n\ndef main(n):\n  return sum(tree(n))\n",
+    ),
+    (
+        "lent",
+        "def list(n):\n  if n == 0:\n    return []\n  else:\n    return List/Cons(n, list(n - 1))\n\ndef sum(xs):\n  match xs:\n    case List/Nil:\n      return 0\n    case List/Cons:\n      return xs.head + sum(xs.tail)\n\ndef again(n, xs):\n  if n == 0:\n    return 0\n  else:\n    return sum(xs) + again(n - 1, xs)\n\ndef main(n):\n  return again(n, list(n))\n",
     ),
     (
         "reuse",
