@@ -6,6 +6,7 @@
 //!
 //! Invariant: one thread runs code. The thread that looks reads an address and writes times, and nothing else.
 
+use super::shared::Shared;
 use girih_runtime::{CallTree, Frame, Label, Labels};
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -201,9 +202,12 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Starts it; none if the system starts no thread. The run begins now.
-    pub fn start(with: impl Fn() -> Arc<super::shared::Shared>) -> std::io::Result<Sampler> {
-        let (closing, shared) = (Arc::new(AtomicBool::new(false)), with());
+    /// Starts it. The run begins now.
+    ///
+    /// # Errors
+    /// If the system starts no thread.
+    pub fn start(shared: Arc<Shared>) -> std::io::Result<Sampler> {
+        let closing = Arc::new(AtomicBool::new(false));
         let is_over = closing.clone();
         let look = move || shared.profiler.as_deref().into_iter().for_each(Profiler::look);
         look();
@@ -282,7 +286,7 @@ mod tests {
     #[test]
     fn chains_beyond_the_most_are_booked_under_the_host() {
         let profiler = profiler(200);
-        // All pairs of labels, each below all paths of lesser ones, are more chains than there are frames.
+        // Each set of 15 labels is a chain of its own: more than there are frames.
         let mut tried = 0;
         for path in 0_u32..(1 << 15) {
             profiler.go_to_host();

@@ -180,7 +180,7 @@ impl Tasks {
     /// Starts to look, if that is wanted and has not begun.
     fn look_where_time_goes(&mut self) -> Result<(), Fault> {
         if self.shared.profiler.is_some() && self.sampler.is_none() {
-            let sampler = Sampler::start(|| self.shared.clone());
+            let sampler = Sampler::start(self.shared.clone());
             self.sampler = Some(sampler.map_err(|_| Fault::Device(no_thread()))?);
         }
         Ok(())
