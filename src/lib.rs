@@ -35,6 +35,8 @@ mod report;
 mod stack;
 
 #[cfg(feature = "bend")]
+pub mod doc;
+#[cfg(feature = "bend")]
 pub mod format;
 #[cfg(any(feature = "bend", feature = "net"))]
 mod host;
@@ -44,6 +46,8 @@ mod loader;
 pub mod nets;
 #[cfg(feature = "bend")]
 mod parallelism;
+#[cfg(feature = "bend")]
+pub mod profile;
 #[cfg(feature = "bend")]
 mod program;
 #[cfg(feature = "bend")]

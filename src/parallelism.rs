@@ -85,18 +85,29 @@ fn in_order_of(waiting: &Waiting, sources: &Sources) -> InOrder {
 }
 
 /// The name of the definition that a function was made of, one of these: a function may be a part of a definition, or a copy of it.
-fn base<'n>(name: &'n str, definitions: &HashSet<String>) -> &'n str {
-    let is_part =
-        |part: &str| ["part", "look", "lambda", "given", "value", "girih"].iter().any(|word| part.starts_with(word));
-    let is_copy = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+pub(crate) fn base<'n>(name: &'n str, definitions: &HashSet<String>) -> &'n str {
     let mut name = name;
     while !definitions.contains(name)
         && let Some((front, back)) = name.rsplit_once('.')
-        && (is_part(back) || is_copy(back))
+        && (is_part_name(back) || is_copy_name(back))
     {
         name = front;
     }
     name
+}
+
+/// Whether what follows a definition's name in a function's name says that the function is a part of it. A copy, also one that only looks at what it is given, is the
+/// whole definition.
+pub(crate) fn is_part(rest: &str) -> bool {
+    rest.split('.').any(|word| ["part", "lambda", "given", "value"].iter().any(|part| word.starts_with(part)))
+}
+
+fn is_part_name(word: &str) -> bool {
+    ["part", "look", "lambda", "given", "value", "girih"].iter().any(|part| word.starts_with(part))
+}
+
+fn is_copy_name(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The groups of calls that a function makes at the same time: those that are forked, and those that are made before the first of them is joined.
@@ -126,7 +137,8 @@ fn groups(module: &Module, function: &Function, definitions: &HashSet<String>) -
     groups
 }
 
-fn place(sources: &Sources, span: Span) -> String {
+/// File, line and column.
+pub(crate) fn place(sources: &Sources, span: Span) -> String {
     let (line, column) = sources.line_column(span.source, span.start);
     let name = sources.get(span.source).map_or("", |source| &source.name);
     format!("{name}:{line}:{column}")

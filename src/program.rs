@@ -7,6 +7,7 @@ use crate::loader::{FileLoader, TextLoader};
 #[cfg(feature = "net")]
 use crate::nets::NetForm;
 use crate::parallelism::Parallelism;
+use crate::profile::Profile;
 use crate::render::Shader;
 use crate::report::Report;
 use crate::run::{Executable, RunOptions, Stats, planned};
@@ -208,6 +209,27 @@ impl Program {
         let mut executable = self.compile(options)?;
         let text = executable.run(host)?;
         Ok(Outcome { text, stats: executable.stats().clone() })
+    }
+
+    /// Runs the program on one core, and finds out where its time and its memory go.
+    ///
+    /// ```
+    /// use girih::{Options, Program, RunOptions, SystemHost};
+    ///
+    /// let text = "def fib(n):\n  if n < 2:\n    return n\n  else:\n    return fib(n - 1) + fib(n - 2)\n\ndef main():\n  return fib(15)\n";
+    /// let program = Program::from_text("fib.bend", text, &Options::default());
+    /// let profile = program.profile(&mut SystemHost::new(), &RunOptions::default())?;
+    /// let fib = profile.definitions.iter().find(|row| row.name == "fib").expect("it has run");
+    /// assert_eq!((fib.calls, fib.cells), (1973, 0));
+    /// # Ok::<(), girih::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`run`](Program::run), and if only nets can run the program.
+    pub fn profile(&self, host: &mut (dyn Host + Send), options: &RunOptions) -> Result<Profile, Error> {
+        let program = self.core_program()?;
+        let found = on_big_stack(|| Profile::of(program, &self.compilation.sources, host, options));
+        found.map_err(|diagnostics| self.error(diagnostics))
     }
 
     /// The core of a program without errors.

@@ -290,16 +290,21 @@ fn bend(
         return Err(failed(wrong("Girih", benchmark, job, &value)));
     }
     let stats = executable.stats();
-    let bytes = match stats.work {
-        Work::Compiled(work) => work.most_bytes,
-        Work::Net(work, _) => work.bytes,
-        Work::Evaluated(work) => work.largest_live,
-    };
+    let bytes = memory_of(&stats.work);
     let card = executable.choice().card.as_ref().map(|(info, _)| card(info));
     let way = plan.is_on_device().then(|| way(&executable));
     let run = BendRun { compile: stats.compile_seconds, seconds: stats.seconds, bytes, card, way };
     contender.loaded = plan.is_on_device().then_some(executable);
     Ok(run)
+}
+
+/// The most bytes that a program's data took.
+pub(super) fn memory_of(work: &Work) -> u64 {
+    match work {
+        Work::Compiled(work) => work.most_bytes,
+        Work::Net(work, _) => work.bytes,
+        Work::Evaluated(work) => work.largest_live,
+    }
 }
 
 /// How a program has run.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | the table of suites, and how all of them are measured | [`suite`] |
 //! | compiled Bend: the programs of `benches/bend` and `benches/corpus`, their sizes and values | [`bend`], [`programs`] |
+//! | a user's own program on several devices | [`own`] |
 //! | interaction nets of `benches/net`, their sizes and normal forms | [`net`] |
 //! | compilers for C and for Haskell, and upstream's `bend` and `hvm` | [`rivals`] |
 //! | frames a second of image shaders | [`frames`] |
@@ -26,6 +27,7 @@ mod kernels;
 mod launch;
 pub mod machine;
 mod net;
+pub mod own;
 mod patience;
 pub mod programs;
 pub mod rivals;

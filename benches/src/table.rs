@@ -247,7 +247,8 @@ pub fn seconds(seconds: f64) -> String {
     format!("{} {unit}", three(value))
 }
 
-fn bytes(bytes: u64) -> String {
+/// Bytes for people.
+pub fn bytes(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
         1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),

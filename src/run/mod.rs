@@ -43,6 +43,7 @@ use girih_term::{DefId, Program};
 pub(crate) use on_device::{DeviceRunner, planned};
 use rivalry::Rivalry;
 pub(crate) use runner::open;
+pub(crate) use select::tasks as task_options;
 pub(crate) use select::{CompiledFunction, function};
 use select::{Engine, Ready, engine};
 use web_time::Instant;

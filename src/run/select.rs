@@ -335,7 +335,7 @@ fn compiled_for(
 }
 
 /// What a runner may use.
-pub(super) fn tasks(options: &RunOptions) -> TaskOptions {
+pub(crate) fn tasks(options: &RunOptions) -> TaskOptions {
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     TaskOptions {
         memory: options.memory,
@@ -345,6 +345,7 @@ pub(super) fn tasks(options: &RunOptions) -> TaskOptions {
         fail_each: options.fail_each,
         threads: options.threads.unwrap_or(cores).get(),
         count: options.count,
+        profile: None,
     }
 }
 

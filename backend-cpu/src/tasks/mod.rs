@@ -12,6 +12,7 @@
 //! | [`runtime_calls`] | functions of the runtime that code calls |
 //! | [`worker`] | a thread's own large stack, and leaving it |
 //! | [`shared`] | what threads share: queue, faults, globals |
+//! | [`profile`] | where time and memory go |
 //! | [`runner`] | all of it behind the interface that runs task form |
 //!
 //! Invariant: nothing with a destructor is live in a function of the runtime while code runs on top of it, because a run that ends early
@@ -22,6 +23,7 @@ mod context;
 mod deferred;
 mod garbage;
 mod heap;
+mod profile;
 mod runner;
 mod runtime_calls;
 mod shared;

@@ -5,6 +5,7 @@
 use super::code::{self, Code, Variant};
 use super::context::{Context, Counts, Owned};
 use super::heap::{Cells, Heap};
+use super::profile::{Profiler, Sampler};
 use super::shared::{Handle, Shared};
 use super::virtual_memory::Reserved;
 use super::work_stealing::{self, Hunger};
@@ -14,7 +15,7 @@ use girih_base::diag::{Code as Error, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::heap::{CELL, LayoutId, tag};
 use girih_ir::{FunctionId, Module, Verified};
-use girih_runtime::{Fault, Runner, TaskOptions, TaskStats};
+use girih_runtime::{CallTree, Fault, Runner, TaskOptions, TaskStats};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -42,6 +43,8 @@ pub struct Tasks {
     compiled: Duration,
     /// Whether code counts cells, forks and calls.
     counts: bool,
+    /// Who looks where the time goes.
+    sampler: Option<Sampler>,
 }
 
 impl std::fmt::Debug for Tasks {
@@ -89,18 +92,20 @@ pub fn open(module: &Verified<Module>, options: &TaskOptions) -> Result<Tasks, D
     let begun = Instant::now();
     // Where nothing is forked, other threads would have nothing to do.
     let forks = !code::forked(module).is_empty();
-    let threads = if forks { options.threads.max(1) } else { 1 };
+    let threads = if forks && options.profile.is_none() { options.threads.max(1) } else { 1 };
     let variant = Variant {
         parallel: threads > 1,
         reuse: options.reuse,
-        count: options.count,
+        count: options.count || options.profile.is_some(),
         careful: options.fail_each.is_some(),
     };
     let heap = Heap::new(&module.layouts, options.memory, options.fail_each, threads)?;
-    let code = code::compile(module, variant, &heap, host::isa(host::Use::Tasks)?)?;
+    let profiler = options.profile.clone().map(|labels| Box::new(Profiler::new(labels)));
+    let code = code::compile(module, variant, &heap, profiler.as_deref(), host::isa(host::Use::Tasks)?)?;
     let compiled = begun.elapsed();
     let globals = module.globals.len();
-    let shared = Arc::new(Shared::new(heap, globals, options.stack, threads, options.interrupt.clone()));
+    let shared =
+        Arc::new(Shared::new(heap, globals, options.stack, threads, options.interrupt.clone()).with_profiler(profiler));
     let mut workers = (0..threads).map(|number| Worker::new(&shared, number)).collect::<Result<Vec<_>, _>>()?;
     shared.threads(workers.iter().map(|worker| Handle(worker.context.get())).collect());
     let contexts = workers.iter().map(|worker| worker.context.clone()).collect();
@@ -119,6 +124,7 @@ pub fn open(module: &Verified<Module>, options: &TaskOptions) -> Result<Tasks, D
         ended: None,
         compiled,
         counts: options.count,
+        sampler: None,
     };
     tasks.start(others)?;
     Ok(tasks)
@@ -171,6 +177,15 @@ impl Tasks {
         unsafe { self.own.stack.run(&self.shared, context, work) }
     }
 
+    /// Starts to look, if that is wanted and has not begun.
+    fn look_where_time_goes(&mut self) -> Result<(), Fault> {
+        if self.shared.profiler.is_some() && self.sampler.is_none() {
+            let sampler = Sampler::start(self.shared.clone());
+            self.sampler = Some(sampler.map_err(|_| Fault::Device(no_thread()))?);
+        }
+        Ok(())
+    }
+
     fn number_of_fields(&self, word: u32) -> Option<u32> {
         Some(self.shared.heap.shapes.get(self.layout(word)?)?.fields)
     }
@@ -188,6 +203,7 @@ impl Runner for Tasks {
         let results = self.results.get(function.index()).copied().unwrap_or(0);
         let mut slots: Vec<u64> = arguments.iter().map(|word| u64::from(*word)).collect();
         slots.resize(arguments.len().max(results).max(1), 0);
+        self.look_where_time_goes()?;
         // Those who wait for tasks are awake when there are some.
         self.shared.queue.wake();
         if self.run(entry, &mut slots) {
@@ -195,6 +211,7 @@ impl Runner for Tasks {
             let masks = self.code.masks(function);
             return Ok(slots.iter().zip(masks).map(|(slot, mask)| (*slot & mask) as u32).collect());
         }
+        self.shared.profiler.iter().for_each(|profiler| profiler.go_to_host());
         let fault = self.shared.fault().unwrap_or(Fault::Interrupted);
         self.ended = Some(fault.clone());
         Err(fault)
@@ -251,6 +268,11 @@ impl Runner for Tasks {
         }
     }
 
+    fn profile(&mut self) -> Option<CallTree> {
+        let profiler = self.shared.profiler.as_ref()?;
+        Some(self.sampler.take()?.end(profiler))
+    }
+
     #[allow(unsafe_code)]
     fn stats(&self) -> TaskStats {
         let mut total = Counts::default();
@@ -300,6 +322,7 @@ impl Runner for Tasks {
 
 impl Drop for Tasks {
     fn drop(&mut self) {
+        self.sampler = None;
         self.closing.store(true, Ordering::SeqCst);
         self.shared.end(None);
         // A thread that has panicked has said so itself. A forked call stands in the stack of who forked it, also while another thread runs it:

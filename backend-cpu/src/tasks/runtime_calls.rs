@@ -4,6 +4,7 @@
 
 use super::context::{Computing, Context};
 use super::heap::Cells;
+use super::profile::Profiler;
 use super::shared::Shared;
 use super::work_stealing::{self, Promotion, Record};
 use cranelift_codegen::ir::{Type, types};
@@ -30,6 +31,7 @@ pub(super) enum Helper {
     Join,
     Compute,
     Computed,
+    Enter,
 }
 
 /// What code has to know of it.
@@ -43,7 +45,7 @@ pub(super) struct Row {
 }
 
 impl Helper {
-    pub const ALL: [Helper; 13] = [
+    pub const ALL: [Helper; 14] = [
         Helper::Take,
         Helper::Fill,
         Helper::Release,
@@ -57,6 +59,7 @@ impl Helper {
         Helper::Join,
         Helper::Compute,
         Helper::Computed,
+        Helper::Enter,
     ];
 
     /// How it is called, where the processor's other functions are called in this way.
@@ -82,6 +85,7 @@ impl Helper {
             Helper::Join => row("girih_join", join as *const u8, &[ADDRESS], true),
             Helper::Compute => row("girih_compute", compute as *const u8, &[ADDRESS, WORD], false),
             Helper::Computed => row("girih_computed", computed as *const u8, &[ADDRESS, WORD], true),
+            Helper::Enter => row("girih_enter", enter as *const u8, &[WORD], false),
         }
     }
 }
@@ -150,6 +154,7 @@ unsafe extern "C" fn fill(context: *mut Context, token: u32, layout: u32) -> u32
     unsafe {
         let (heap, cells) = (&shared(context).heap, cells(context));
         let counts = &mut (*context).counts;
+        shared(context).profiler.as_deref().into_iter().for_each(Profiler::count_cell);
         let layout = LayoutId::new(layout);
         let units = heap.shapes[layout].units;
         if token != NO_REUSE_TOKEN {
@@ -166,6 +171,16 @@ unsafe extern "C" fn fill(context: *mut Context, token: u32, layout: u32) -> u32
         cells.set_header(word, layout);
         word
     }
+}
+
+/// A function with a label begins.
+///
+/// # Safety
+/// The context is the calling thread's.
+#[allow(unsafe_code)]
+unsafe extern "C" fn enter(context: *mut Context, label: u32) {
+    // SAFETY: the context is the calling thread's.
+    unsafe { shared(context) }.profiler.iter().for_each(|profiler| profiler.enter(label));
 }
 
 /// Gives a reuse token's memory back.

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::heap::Heap;
+use super::profile::Profiler;
 use super::work_stealing::{Batch, Record};
 use girih_ir::heap::NO_REUSE_TOKEN;
 use girih_runtime::Fault;
@@ -183,6 +184,8 @@ pub(super) struct Shared {
     turn: AtomicUsize,
     ending: AtomicBool,
     fault: Mutex<Option<Fault>>,
+    /// Who finds out where time and memory go, if somebody does.
+    pub profiler: Option<Box<Profiler>>,
 }
 
 impl Shared {
@@ -198,7 +201,13 @@ impl Shared {
             turn: AtomicUsize::new(0),
             ending: AtomicBool::new(false),
             fault: Mutex::new(None),
+            profiler: None,
         }
+    }
+
+    /// The same with somebody who finds out where time and memory go.
+    pub fn with_profiler(self, profiler: Option<Box<Profiler>>) -> Shared {
+        Shared { profiler, ..self }
     }
 
     /// Where the words of the globals stand.

@@ -1,14 +1,15 @@
-//! `girih bench`: how fast programs and kernels are, beside rivals, the most that the device can do, and earlier figures.
+//! `girih bench`: how fast programs and kernels are, beside rivals, the most that the device can do, and earlier figures; or how fast one's own program is.
 
 use crate::console::Console;
 use crate::device::{self, Device};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::memory;
+use crate::verbs::bench_file;
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use girih::{Code, RunDevice, atomic_file};
 use girih_bench::baseline::{self, Verdict};
+use girih_bench::own::Plan;
 use girih_bench::suite::{self, Event};
 use girih_bench::{Figures, SUITES, Selection, Suite, json, measure, svg, table};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -20,6 +21,8 @@ const GRACE: Duration = Duration::from_secs(15);
 
 const EXAMPLES: &str = "\
 Examples:
+  girih bench sort.bend 1000              one's own program, with arguments of `main`
+  girih bench sort.bend 1000 --device cpu --device cuda    the same on several devices
   girih bench                             all suites on the processor; reports in girih-bench-cpu
   girih bench --device cuda               all suites on a graphics card
   girih bench --device wgpu:lavapipe      an adapter that computes in software
@@ -36,12 +39,12 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Bench {
-    /// What to measure [default: all that the device can do]
-    #[arg(value_name = "SUITE", value_parser = suites())]
-    suites: Vec<&'static Suite>,
-    /// Where everything runs: auto, cpu, evaluator, wgpu, wgpu:N, cuda, cuda:N
+    /// What to measure: FILE.bend and arguments of `main`; or suites: bend, corpus, net, render, ir, tile [default: all that the device can do]
+    #[arg(value_name = "WHAT")]
+    what: Vec<String>,
+    /// Where everything runs: auto, cpu, evaluator, wgpu, wgpu:N, cuda, cuda:N; may be repeated for one's own program
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device::parse)]
-    device: Device,
+    device: Vec<Device>,
     /// Only programs with this in their names; may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
@@ -81,12 +84,6 @@ pub struct Bench {
     tiny: bool,
 }
 
-/// Reads the names of suites.
-fn suites() -> impl TypedValueParser<Value = &'static Suite> {
-    let names = SUITES.iter().map(|suite| PossibleValue::new(suite.name).help(suite.about));
-    PossibleValuesParser::new(names).try_map(|name| suite::find(&name).ok_or("no such suite"))
-}
-
 /// Reads `--threshold`.
 fn threshold(text: &str) -> Result<f64, String> {
     let ratio = text.parse().ok().filter(|ratio: &f64| ratio.is_finite() && *ratio >= 1.0);
@@ -96,13 +93,23 @@ fn threshold(text: &str) -> Result<f64, String> {
 impl Bench {
     /// Measures, and says what came out; fails if something is slower than the baseline.
     pub fn run(&self, console: &Console) -> Exit {
+        if let Some((file, arguments)) = self.what.split_first().filter(|(file, _)| bench_file::is_program(file)) {
+            return self.file(file, arguments, console);
+        }
+        let device = match &self.device[..] {
+            [device] => device.for_programs(),
+            _several => {
+                let hint = "name one; a program of your own, FILE.bend, is measured on several";
+                return console.fail(Code::BadArguments, "suites are measured on one device at a time", Some(hint));
+            }
+        };
         // A baseline that cannot be read is known before anything is measured.
         let before = match self.baseline.as_deref().map(read).transpose() {
             Ok(before) => before,
             Err(message) => return console.fail(Code::CannotRead, message, None),
         };
         let interrupt = Interrupt::with_grace(None, GRACE, console);
-        let plan = self.plan(&interrupt);
+        let plan = self.plan(device, &interrupt);
         let chosen = match self.chosen(&plan.device, console) {
             Ok(chosen) => chosen,
             Err(exit) => return exit,
@@ -131,27 +138,76 @@ impl Bench {
 
     /// The suites that were named; else all that the device can do.
     fn chosen(&self, device: &RunDevice, console: &Console) -> Result<Vec<&'static Suite>, Exit> {
-        let wanted: Vec<&'static Suite> =
-            if self.suites.is_empty() { SUITES.iter().collect() } else { self.suites.clone() };
+        let mut wanted: Vec<&'static Suite> = vec![];
+        for name in &self.what {
+            let known = || SUITES.iter().map(|suite| suite.name).collect::<Vec<_>>().join(", ");
+            wanted.push(suite::find(name).ok_or_else(|| {
+                let hint = format!("the suites are {}; a program of your own is named FILE.bend", known());
+                console.fail(Code::BadArguments, format!("there is no suite `{name}`"), Some(&hint))
+            })?);
+        }
+        if wanted.is_empty() {
+            wanted = SUITES.iter().collect();
+        }
         let mut chosen = vec![];
         for suite in wanted {
             match (suite.refuses)(device) {
                 None => chosen.push(suite),
-                Some(why) if self.suites.is_empty() => console.note(&format!("skipped: {}: {why}", suite.name)),
+                Some(why) if self.what.is_empty() => console.note(&format!("skipped: {}: {why}", suite.name)),
                 Some(why) => return Err(console.fail(Code::BadArguments, why, None)),
             }
         }
         Ok(chosen)
     }
 
-    fn plan(&self, interrupt: &Interrupt) -> Selection {
-        let device = self.device.for_programs();
+    /// Measures a program of the user's own.
+    fn file(&self, file: &str, arguments: &[String], console: &Console) -> Exit {
+        let for_suites = [
+            (!self.only.is_empty(), "--only"),
+            (self.rivals, "--rivals"),
+            (self.output.is_some(), "--output"),
+            (self.svg.is_some(), "--svg"),
+            (self.baseline.is_some(), "--baseline"),
+            (self.tiny, "--tiny"),
+        ];
+        if let Some((_, option)) = for_suites.iter().find(|(is_given, _)| *is_given) {
+            let message = format!("`{option}` is for suites, not for a program of one's own");
+            return console.fail(Code::BadArguments, message, Some("leave it out"));
+        }
+        let interrupt = Interrupt::new(None, console);
+        let devices = self.device.iter().map(Device::for_programs);
+        let plan = Plan {
+            devices: devices.map(|device| (device.clone(), self.threads_of(&device))).collect(),
+            samples: self.samples.into(),
+            memory: self.memory.unwrap_or_else(memory::default_limit),
+            heap: self.memory,
+            alone: self.alone,
+            interrupt: Some(interrupt.flag()),
+        };
+        bench_file::run(Path::new(file), arguments, &plan, (self.markdown, &interrupt), console)
+    }
+
+    /// With how many threads a device is measured beside others: only the processor has several.
+    fn threads_of(&self, device: &RunDevice) -> Vec<usize> {
+        match device {
+            RunDevice::Auto | RunDevice::Cpu => self.threads(device),
+            RunDevice::Device(_) | RunDevice::Interpreter(_) | RunDevice::Evaluator => vec![],
+        }
+    }
+
+    /// With how many threads of the processor to measure.
+    fn threads(&self, device: &RunDevice) -> Vec<usize> {
         let mut threads: Vec<usize> = self.threads.iter().map(|n| usize::from(*n)).collect();
         if threads.is_empty() && !matches!(device, RunDevice::Device(_)) {
             threads = vec![1, std::thread::available_parallelism().map_or(1, |n| n.get())];
         }
         threads.sort_unstable();
         threads.dedup();
+        threads
+    }
+
+    fn plan(&self, device: RunDevice, interrupt: &Interrupt) -> Selection {
+        let threads = self.threads(&device);
         Selection {
             only: self.only.clone(),
             threads,
@@ -202,7 +258,7 @@ impl Bench {
 
     /// Where reports go. Whoever measures everything, which takes minutes, has them without asking.
     fn folder(&self, device: &str) -> Option<PathBuf> {
-        let is_all = self.suites.is_empty() && self.only.is_empty() && !self.tiny;
+        let is_all = self.what.is_empty() && self.only.is_empty() && !self.tiny;
         let is_unsaid = !self.markdown && self.svg.is_none();
         let name = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let usual = || PathBuf::from(format!("girih-bench-{}", device.chars().map(name).collect::<String>()));

@@ -1,10 +1,12 @@
 //! The verbs: each is a file, with its options and what it does.
 
 mod bench;
+mod bench_file;
 mod check;
 mod completions;
 mod conform;
 mod devices;
+mod doc;
 mod emit;
 mod explain;
 mod fmt;
@@ -14,6 +16,7 @@ mod lsp;
 mod man;
 mod net;
 mod playground;
+mod profile;
 mod render;
 mod run;
 
@@ -31,12 +34,16 @@ pub enum Verb {
     Check(check::Check),
     /// Lay programs out in one style, with their comments
     Fmt(fmt::Fmt),
+    /// Write the documentation of programs and of the prelude as HTML
+    Doc(doc::Doc),
     /// Show what the compiler makes of a program
     Emit(emit::Emit),
     /// Run a Triton kernel of a Python file on arrays
     Launch(launch::Launch),
     /// Serve an editor: errors, completion and navigation by the Language Server Protocol
     Lsp(lsp::Lsp),
+    /// Find out where the time and the memory of a program go, and which calls keep it from being parallel
+    Profile(profile::Profile),
     /// Draw an image shader into a PNG or GIF file
     Render(render::Render),
     /// Serve the playground's page, which compiles and runs programs in a browser
@@ -62,9 +69,11 @@ impl Verb {
             Verb::Run(verb) => verb.run(console),
             Verb::Check(verb) => verb.run(console),
             Verb::Fmt(verb) => verb.run(console),
+            Verb::Doc(verb) => verb.run(console),
             Verb::Emit(verb) => verb.run(console),
             Verb::Launch(verb) => verb.run(console),
             Verb::Lsp(verb) => verb.run(console),
+            Verb::Profile(verb) => verb.run(console),
             Verb::Render(verb) => verb.run(console),
             Verb::Playground(verb) => verb.run(console),
             Verb::Devices(verb) => verb.run(console),

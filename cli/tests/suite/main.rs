@@ -1,7 +1,10 @@
 //! The integration tests of `girih-cli`, in one program.
 
 mod commands;
+mod doc;
 mod lsp;
 mod neovim;
+mod pages;
 mod playground;
 mod processes;
+mod profile;

@@ -11,6 +11,7 @@
 //! | `command`, `recording` | work; work that is prepared once and submitted many times |
 //! | [`dlpack`] | exchange of tensors with other libraries |
 //! | `measure` | measures how long work takes |
+//! | `profile` | where the time of a run goes |
 //! | `tasks` | the trait `Runner`, which runs functions in task form |
 
 mod allocator;
@@ -22,6 +23,7 @@ pub mod driver;
 mod event;
 mod measure;
 mod polling;
+mod profile;
 mod program;
 mod queue;
 mod recording;
@@ -38,6 +40,7 @@ pub use device::{Device, DeviceInfo, DeviceKind, LoadOptions};
 pub use driver::Driver;
 pub use event::{Download, Event};
 pub use measure::{Timing, measure, median};
+pub use profile::{CallTree, Frame, Label, Labels};
 pub use program::Program;
 pub use recording::Recording;
 pub use stream::Stream;

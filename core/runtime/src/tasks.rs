@@ -3,6 +3,7 @@
 //! Invariant: words go in and out as `u32`. A word that is given to a runner is given with its ownership, unless a method says that it
 //! only looks; a word that comes out of a call is owned by the caller.
 
+use crate::profile::{CallTree, Labels};
 use crate::{Buffer, Device};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -178,6 +179,8 @@ pub struct TaskOptions {
     pub threads: usize,
     /// Whether cells, forks and calls are counted, which takes a little time. A runner may count anyway.
     pub count: bool,
+    /// Whether it is to be found out where time and memory go: then one thread runs it, and counts. The labels of the module's functions.
+    pub profile: Option<Arc<Labels>>,
 }
 
 impl Default for TaskOptions {
@@ -190,6 +193,7 @@ impl Default for TaskOptions {
             fail_each: None,
             threads: 1,
             count: false,
+            profile: None,
         }
     }
 }
@@ -220,6 +224,10 @@ pub trait Runner {
     }
     /// What was taken so far.
     fn stats(&self) -> TaskStats;
+    /// Where time and memory went, if that was to be found out and something has run; it is not found out any longer.
+    fn profile(&mut self) -> Option<CallTree> {
+        None
+    }
     /// Why cells could not be looked at, if that has happened: what was seen since then is nothing.
     fn trouble(&self) -> Option<Diagnostic> {
         None

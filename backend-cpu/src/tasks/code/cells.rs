@@ -2,7 +2,7 @@
 //! runtime's.
 
 use super::form::{TaskTranslator, block, branch_away, cold_block, context, count, help, of_context};
-use super::{Helper, Result};
+use super::{Helper, Result, frames};
 use crate::kernels::refused;
 use crate::tasks::{context as at, deferred, heap};
 use crate::translate::{arguments, not_legal};
@@ -182,6 +182,7 @@ fn new(t: &mut TaskTranslator<'_, '_>, layout: LayoutId) -> Value {
     if t.form.plan.variant.count {
         count(t, at::ALLOCATED);
     }
+    frames::count_cell(t);
     set_header(t, word, layout);
     word
 }
@@ -498,6 +499,7 @@ fn fill(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
         if t.form.plan.variant.count {
             count(t, at::REUSED);
         }
+        frames::count_cell(t);
         if known != ReuseToken::Of(layout) {
             let cell = address(t, place);
             set_layout(t, cell, layout);

@@ -1,7 +1,7 @@
 //! How a function in task form begins, ends and calls. Tail calls of the function itself are jumps to its start.
 
 use super::inline::Countdown;
-use super::{Declared, Helper, Result, TranslationInput, Version, calls, cells, tasks};
+use super::{Declared, Helper, Result, TranslationInput, Version, calls, cells, frames, tasks};
 use crate::kernels::refused;
 use crate::tasks::context;
 use crate::translate::{Callees, Form, Translator, arguments, machine_type, not_legal};
@@ -29,6 +29,8 @@ pub(super) struct TaskForm<'a> {
     room: usize,
     /// Whether the end of a counted recursion is being written: its calls are written within each other.
     at_bottom: bool,
+    /// The frame of a profile that has called it.
+    pub(super) caller: Option<Value>,
     /// Forked calls that are not joined yet.
     pub(super) forked: Vec<tasks::Forked>,
 }
@@ -60,14 +62,25 @@ pub(super) fn write(
         let ty = b.func.dfg.value_type(param);
         b.append_block_param(head, ty);
     }
-    let given = arguments(b.block_params(entry));
-    b.ins().jump(head, &given);
-    b.switch_to_block(head);
-    let params = b.block_params(head).to_vec();
     let room = plan.inlining.room(id);
-    let form = TaskForm { plan, version, stack: vec![id], exits: vec![], head, room, at_bottom: false, forked: vec![] };
+    let given = arguments(b.block_params(entry));
+    let params = b.block_params(head).to_vec();
+    let form = TaskForm {
+        plan,
+        version,
+        stack: vec![id],
+        exits: vec![],
+        head,
+        room,
+        at_bottom: false,
+        caller: None,
+        forked: vec![],
+    };
     let none = Callees::default();
     let mut t = Translator::new(b, function, target, &none, form);
+    t.form.caller = frames::enter(&mut t, id);
+    t.b.ins().jump(head, &given);
+    t.b.switch_to_block(head);
     function.params.iter().zip(&params).for_each(|(param, value)| t.set(*param, *value));
     if calls(function) {
         let both = plan.versions[id].filter(|declared| declared.has_both());
@@ -80,7 +93,9 @@ pub(super) fn write(
     if plan.variant.count {
         count(&mut t, context::CALLS);
     }
+    frames::count_call(&mut t, id);
     if version == Version::Closed
+        && plan.profiler.is_none()
         && let Some(countdown) = plan.inlining.countdown(id)
     {
         bottom(&mut t, id, &params, countdown)?;
@@ -211,7 +226,10 @@ pub(super) fn invoke(
     }
     let callee = declared(t, inst, id)?.version(t.form.version);
     let inlining = &t.form.plan.inlining;
-    match inlining.entrance(t.form.stack[0], id).filter(|_| t.form.version == Version::Closed) {
+    match inlining
+        .entrance(t.form.stack[0], id)
+        .filter(|_| t.form.version == Version::Closed && !frames::is_apart(t.form.plan, id))
+    {
         Some(count) => {
             let exit = exit_of(t, id)?;
             if enter_here(t, id, given, exit, count)? {
@@ -254,6 +272,9 @@ pub(super) fn machine(t: &TaskTranslator<'_, '_>, ty: Type) -> Result<cranelift_
 fn is_inlined(t: &TaskTranslator<'_, '_>, id: FunctionId, given: &[Value]) -> bool {
     let inlining = &t.form.plan.inlining;
     let Some(declared) = t.form.plan.versions.get(id).copied().flatten() else { return false };
+    if frames::is_apart(t.form.plan, id) {
+        return false;
+    }
     // In an open version, calls in which others are noted cost more than calling.
     let is_open = t.form.version == Version::Open && declared.has_both();
     let room = if is_open { 0 } else { t.form.room };
@@ -313,6 +334,7 @@ fn tail(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     } else {
         let callee = declared(t, inst, id)?.version(t.form.version);
         let callee = t.module.declare_func_in_func(callee, t.b.func);
+        frames::leave(t);
         t.b.ins().return_call(callee, &given);
     }
     Ok(())
@@ -334,12 +356,17 @@ impl<'a> Form<'a> for TaskForm<'a> {
     fn leave(t: &mut Translator<'a, '_, Self>, results: &[Value]) -> Result<()> {
         match t.form.exits.last().copied().flatten() {
             Some(exit) => t.b.ins().jump(exit, &arguments(results)),
-            None => t.b.ins().return_(results),
+            None => {
+                frames::leave(t);
+                t.b.ins().return_(results)
+            }
         };
         Ok(())
     }
     fn poll(t: &mut Translator<'a, '_, Self>) -> Result<()> {
-        check(t, None)
+        check(t, None)?;
+        frames::count_turn(t);
+        Ok(())
     }
     fn call(t: &mut Translator<'a, '_, Self>, inst: &Inst) -> Result<()> {
         let id = inst.callee().ok_or_else(|| not_legal(inst))?;

@@ -7,16 +7,19 @@
 //! | [`inline`] | which calls become the callee's code |
 //! | [`cells`] | cells and words |
 //! | [`tasks`] | forks, joins, globals |
+//! | [`frames`] | which frame of a profile runs |
 //!
 //! Invariant: code accesses only the memory of its thread's context, of cells for which it has a word, and of its own frame.
 
 mod cells;
 mod entry;
 mod form;
+mod frames;
 mod inline;
 mod tasks;
 
 use super::heap::Heap;
+use super::profile::Profiler;
 use super::runtime_calls::Helper;
 use crate::host;
 use crate::kernels::{self, refused};
@@ -110,6 +113,8 @@ type Versions = IndexVec<FunctionId, Option<Declared>>;
 struct TranslationInput<'a> {
     module: &'a Module,
     variant: Variant,
+    /// Who finds out where time and memory go.
+    profiler: Option<&'a Profiler>,
     /// The address that added to a cell's word gives its header's.
     base: i64,
     helpers: BTreeMap<Helper, FuncId>,
@@ -163,11 +168,17 @@ fn legal(module: &Module, isa: &OwnedTargetIsa) -> Result<Module> {
 }
 
 /// Compiles all functions in task form.
-pub(super) fn compile(module: &Module, variant: Variant, heap: &Heap, isa: OwnedTargetIsa) -> Result<Code> {
+pub(super) fn compile(
+    module: &Module,
+    variant: Variant,
+    heap: &Heap,
+    profiler: Option<&Profiler>,
+    isa: OwnedTargetIsa,
+) -> Result<Code> {
     let module = legal(module, &isa)?;
     let target = ManuallyDrop::new(fresh(isa)?);
     let mut code = Code { target, module: Module::default(), versions: Versions::default(), entries: BTreeMap::new() };
-    code.versions = write(&module, variant, heap.base().addr() as i64, &mut *code.target, None)?;
+    code.versions = write(&module, (variant, profiler), heap.base().addr() as i64, &mut *code.target, None)?;
     code.module = module;
     code.finalize()?;
     // What nothing calls is there for the host.
@@ -188,7 +199,7 @@ pub(super) fn text(module: &Module, isa: OwnedTargetIsa) -> Result<String> {
     let target = ManuallyDrop::new(fresh(isa)?);
     let mut code = Code { target, module: Module::default(), versions: Versions::default(), entries: BTreeMap::new() };
     let mut text = String::new();
-    write(&module, variant, 0, &mut *code.target, Some(&mut text))?;
+    write(&module, (variant, None), 0, &mut *code.target, Some(&mut text))?;
     Ok(text)
 }
 
@@ -235,7 +246,7 @@ fn define(target: &mut dyn Target, function: &Function, id: FuncId, context: &mu
 /// Defines all functions in task form; gives their declarations.
 fn write(
     module: &Module,
-    variant: Variant,
+    (variant, profiler): (Variant, Option<&Profiler>),
     base: i64,
     target: &mut dyn Target,
     mut text: Option<&mut String>,
@@ -251,7 +262,7 @@ fn write(
     let helpers = helpers.collect::<Result<BTreeMap<_, _>>>()?;
     let edges: IndexVec<FunctionId, Vec<FunctionId>> = module.functions.iter().map(Function::callees).collect();
     let groups = cycles::groups(&edges);
-    let plan = TranslationInput { module, variant, base, helpers, tasks, groups, versions, inlining };
+    let plan = TranslationInput { module, variant, profiler, base, helpers, tasks, groups, versions, inlining };
     let mut context = target.make_context();
     let mut builder = FunctionBuilderContext::new();
     for (id, function) in module.functions.iter_enumerated() {
