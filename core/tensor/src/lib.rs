@@ -1,0 +1,36 @@
+//! Graphs of tensor operations: what they mean, their derivatives, and the kernels that they become.
+//!
+//! A [`Graph`] is a list of nodes, each of which computes one tensor from earlier ones by an operation of the one table ([`ops`]).
+//! Passes make graphs of graphs: [`decompose`] replaces what the table defines by other operations, [`differentiate`] adds derivatives.
+//! The interpreter is the oracle: every other way to compute a graph is compared with it. Nothing here does input or output.
+//!
+//! | to .. | see |
+//! |---|---|
+//! | find what an operation means, needs and becomes | [`ops`] |
+//! | write a graph | [`Graph`]; `construct` has a method for each way to write a node |
+//! | read and print one | [`text`] |
+//! | compute one | [`interpret`] |
+
+mod attrs;
+mod construct;
+pub mod decompose;
+mod derivatives;
+pub mod differentiate;
+mod graph;
+mod infer;
+pub mod interpret;
+pub mod ops;
+mod row;
+mod size;
+pub mod text;
+
+pub use attrs::{Attr, AttrKind, Number};
+pub use decompose::decompose;
+pub use differentiate::differentiate;
+pub use graph::{Graph, Node, NodeId};
+pub use interpret::{Data, interpret};
+pub use ops::Op;
+pub use size::{Shape, Size, TensorType};
+
+/// What a step that may fail gives.
+pub type Made<T> = Result<T, girih_base::diag::Diagnostic>;
