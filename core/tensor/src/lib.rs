@@ -2,7 +2,8 @@
 //!
 //! A [`Graph`] is a list of nodes, each of which computes one tensor from earlier ones by an operation of the one table ([`ops`]).
 //! Passes make graphs of graphs: [`decompose`] replaces what the table defines by other operations, [`differentiate`] adds derivatives.
-//! The interpreter is the oracle: every other way to compute a graph is compared with it. Nothing here does input or output.
+//! [`schedule`](mod@schedule) says which nodes one kernel computes together, and [`lower`] writes these kernels in tile form. The interpreter is the oracle:
+//! every other way to compute a graph is compared with it. Nothing here does input or output.
 //!
 //! | to .. | see |
 //! |---|---|
@@ -10,6 +11,7 @@
 //! | write a graph | [`Graph`]; `construct` has a method for each way to write a node |
 //! | read and print one | [`text`] |
 //! | compute one | [`interpret`] |
+//! | get kernels | [`lower`] |
 
 mod attrs;
 mod construct;
@@ -19,8 +21,10 @@ pub mod differentiate;
 mod graph;
 mod infer;
 pub mod interpret;
+pub mod lower;
 pub mod ops;
 mod row;
+pub mod schedule;
 mod size;
 pub mod text;
 

@@ -1,6 +1,7 @@
 //! Tests of graphs of tensors.
 
 mod derivatives;
+mod devices;
 mod random;
 mod samples;
 mod shapes;

@@ -4,6 +4,9 @@ use crate::samples::{Dice, sample};
 use girih_ir::Scalar;
 use girih_tensor::{Attr, AttrKind, Data, Graph, Number, Op, interpret};
 
+/// A function of one float.
+type Formula = fn(f64) -> f64;
+
 /// Each row is computed, gives as many elements as its shape says, and no float that is no number.
 #[test]
 fn each_row_is_computed() {
@@ -19,7 +22,7 @@ fn each_row_is_computed() {
 
 #[test]
 fn functions_are_those_of_their_names() {
-    let formulas: &[(Op, fn(f64) -> f64)] = &[
+    let formulas: &[(Op, Formula)] = &[
         (Op::Sigmoid, |x| 1.0 / (1.0 + (-x).exp())),
         (Op::Silu, |x| x / (1.0 + (-x).exp())),
         (Op::Softplus, |x| x.exp().ln_1p()),
