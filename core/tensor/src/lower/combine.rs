@@ -109,7 +109,7 @@ impl<'k> Writer<'k> {
             kernel.for_range([number(0), number(depth), number(DEPTH)], &[first], |from, before| {
                 let step = kernel.iota(DEPTH) + from;
                 let (across, down) = (step.reshape(&[1, DEPTH]), step.reshape(&[DEPTH, 1]));
-                let inside = |at: Block<'k>| (depth % DEPTH != 0).then(|| at.lt(depth as i32));
+                let inside = |at: Block<'k>| (!depth.is_multiple_of(DEPTH)).then(|| at.lt(depth as i32));
                 let across = At { at: across, inside: inside(across) };
                 let down = At { at: down, inside: inside(down) };
                 let (mut a, mut b) = (index.clone(), index.clone());

@@ -76,7 +76,7 @@ fn rows_and_columns<'k>(writer: &mut Writer<'k>, group: &Group, axes: &[usize]) 
     let program = writer.kernel.program(Dim::X);
     let row = program * (height as i32) + writer.kernel.iota(height);
     let row = row.reshape(&[height, 1]);
-    let row = At { at: row, inside: (count % height != 0).then(|| row.lt(count as i32)) };
+    let row = At { at: row, inside: (!count.is_multiple_of(height)).then(|| row.lt(count as i32)) };
     let column = writer.columns(width, width.next_power_of_two(), None);
     let mut index = vec![writer.zero(); lengths.len()];
     let (first, second) = (pick(&lengths, &rows), pick(&lengths, axes));
@@ -115,8 +115,8 @@ fn matrices<'k>(writer: &mut Writer<'k>, group: &Group) -> (Index<'k>, u32) {
         let at = outer / (after as i32) % (lengths[axis] as i32);
         index.push(At { at: writer.kernel.full(&[1, 1], at), inside: None });
     }
-    index.push(At { at: row, inside: (m % height != 0).then(|| row.lt(m as i32)) });
-    index.push(At { at: column, inside: (n % width != 0).then(|| column.lt(n as i32)) });
+    index.push(At { at: row, inside: (!m.is_multiple_of(height)).then(|| row.lt(m as i32)) });
+    index.push(At { at: column, inside: (!n.is_multiple_of(width)).then(|| column.lt(n as i32)) });
     let programs = lengths[..rank - 2].iter().product::<u64>() * down * across;
     (index, programs as u32)
 }

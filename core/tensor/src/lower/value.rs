@@ -68,7 +68,7 @@ impl<'k> Writer<'k> {
         }
         let at = self.kernel.iota(block).reshape(&[1, block]);
         let at = from.map_or(at, |from| at + from);
-        let at = At { at, inside: (length % block != 0).then(|| at.lt(length as i32)) };
+        let at = At { at, inside: (!length.is_multiple_of(block)).then(|| at.lt(length as i32)) };
         if from.is_none() {
             self.columns.insert((length, block), at);
         }

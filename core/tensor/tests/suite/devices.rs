@@ -200,6 +200,7 @@ fn a_layer_is_one_kernel_with_its_epilogue() {
     )
     .expect("it is a graph");
     assert_eq!(kernels(&layer, Fusion::Full).len(), 1);
+    assert!(kernels(&layer, Fusion::None).len() > 20);
     let mut dice = Dice(3);
     let inputs: Vec<Data> = layer.inputs().iter().map(|id| dice.data(layer.ty(*id), -1.0, 1.0)).collect();
     let expected = interpret(&layer, &inputs).expect("the oracle computes it");

@@ -2,6 +2,7 @@
 
 mod derivatives;
 mod devices;
+mod page;
 mod random;
 mod samples;
 mod shapes;
