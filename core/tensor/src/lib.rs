@@ -1,7 +1,7 @@
 //! Graphs of tensor operations: what they mean, their derivatives, and the kernels that they become.
 //!
 //! A [`Graph`] is a list of nodes, each of which computes one tensor from earlier ones by an operation of the one table ([`ops`]).
-//! Passes make graphs of graphs: [`decompose`] replaces what the table defines by other operations, [`differentiate`] adds derivatives.
+//! Passes make graphs of graphs: [`decompose`](mod@decompose) replaces what the table defines by other operations, [`differentiate`](mod@differentiate) adds derivatives.
 //! [`schedule`](mod@schedule) says which nodes one kernel computes together, and [`lower`] writes these kernels in tile form. The interpreter is the oracle:
 //! every other way to compute a graph is compared with it. Nothing here does input or output.
 //!
@@ -10,7 +10,7 @@
 //! | find what an operation means, needs and becomes | [`ops`] |
 //! | write a graph | [`Graph`]; `construct` has a method for each way to write a node |
 //! | read and print one | [`text`] |
-//! | compute one | [`interpret`] |
+//! | compute one | [`interpret`](mod@interpret) |
 //! | get kernels | [`lower`] |
 
 mod attrs;
