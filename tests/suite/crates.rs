@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("girih-net", &["base", "ir", "runtime", "lower", "term", "task"]),
     ("girih-bend", &["base", "term"]),
     ("girih-triton", &["base", "ir", "lower"]),
+    ("girih-tensor", &["base", "ir"]),
     ("girih-cpu", &["base", "ir", "runtime", "lower"]),
     ("girih-cuda", &["cache", "base", "ir", "runtime", "lower", "machine"]),
     ("girih-wgpu", &["cache", "base", "ir", "runtime", "lower"]),

@@ -26,6 +26,8 @@ pub enum Stage {
     Device,
     /// 10: kernels written in Python.
     Kernels,
+    /// 11: graphs of tensors.
+    Tensors,
 }
 
 macro_rules! codes {
@@ -476,6 +478,19 @@ codes! {
     KernelImport "B1013" error: "an import that cannot be found",
         "Girih knows `triton` and its parts. It looks for other modules beside the kernel's file and in the folders above, and reads them \
          only if a kernel uses one of their names.";
+
+    // 11: graphs of tensors
+    TensorShape "B1101" error: "tensors whose shapes do not fit",
+        "Operations that work element by element take tensors of one shape; dimensions of length 1 are repeated by `broadcast`. A product of matrices \
+         needs as many columns of the first as rows of the second.";
+    TensorType "B1102" error: "tensors whose elements do not fit",
+        "An operation takes tensors of one element type, which its row in the table of operations must have. `convert` gives the same numbers as another type.";
+    TensorText "B1103" error: "text that is not a graph of tensors",
+        "A graph has a line for each node, `%2: f32[4] = add %0, %1`, and ends with `return %2`. Attributes follow the operands: `sum %2 axes(0)`.";
+    TensorData "B1104" error: "data that does not fit a graph",
+        "A graph is given as many tensors as it has inputs, each with as many elements as its shape says.";
+    TensorGradient "B1105" error: "a derivative that does not exist",
+        "Derivatives are taken of one float, a tensor without dimensions, with respect to tensors of floats. Sum a tensor to get one float.";
 }
 
 impl Code {
@@ -496,6 +511,7 @@ impl Code {
             "08" => Stage::Lowering,
             "09" => Stage::Device,
             "10" => Stage::Kernels,
+            "11" => Stage::Tensors,
             _ => Stage::Limits,
         }
     }

@@ -1,0 +1,207 @@
+//! The oracle: computes graphs node by node, floats in 64 bits whatever their type, integers exactly as their type wraps.
+//!
+//! Invariant: nothing is shared with the lowering to kernels but the table, so that a mistake of one is seen by the other. What the table composes of
+//! other operations means what they mean.
+
+mod moves;
+mod pointwise;
+
+use super::Made;
+use super::attrs::{AttrKind, Number};
+use super::decompose::decompose;
+use super::graph::{Graph, Node, NodeId};
+use super::ops::{Meaning, Reduction, View};
+use super::size::{Shape, TensorType};
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::Scalar;
+
+/// The elements of a tensor, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// Floats of any width.
+    Floats(Vec<f64>),
+    /// Integers of any width; truth values are 0 and 1.
+    Integers(Vec<i128>),
+}
+
+impl Data {
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Data::Floats(all) => all.len(),
+            Data::Integers(all) => all.len(),
+        }
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// An element.
+    pub fn get(&self, at: usize) -> Number {
+        match self {
+            Data::Floats(all) => Number::Float(all[at]),
+            Data::Integers(all) => Number::Int(all[at]),
+        }
+    }
+    /// Elements of a type.
+    pub fn of(element: Scalar, numbers: impl Iterator<Item = Number>) -> Data {
+        if element.is_float() {
+            Data::Floats(numbers.map(Number::as_float).collect())
+        } else {
+            Data::Integers(numbers.map(|number| pointwise::wrapped(number, element)).collect())
+        }
+    }
+    /// The elements as floats.
+    pub fn floats(&self) -> Vec<f64> {
+        (0..self.len()).map(|at| self.get(at).as_float()).collect()
+    }
+}
+
+/// Computes the outputs of a graph from its inputs.
+///
+/// # Errors
+/// If the inputs are not as many, or not as large, as the graph says.
+pub fn interpret(graph: &Graph, inputs: &[Data]) -> Made<Vec<Data>> {
+    let graph = decompose(graph)?;
+    check(&graph, inputs)?;
+    let mut values: Vec<Data> = Vec::with_capacity(graph.nodes.len());
+    let mut given = inputs.iter();
+    for id in graph.ids() {
+        let node = &graph.nodes[id];
+        let types: Vec<&TensorType> = node.operands.iter().map(|operand| graph.ty(*operand)).collect();
+        let operands: Vec<&Data> = node.operands.iter().map(|operand| &values[operand.index()]).collect();
+        let value = match node.op.row().meaning {
+            Meaning::Input => given.next().cloned().unwrap_or(Data::Floats(vec![])),
+            _computed => compute(node, &types, &operands),
+        };
+        values.push(value);
+    }
+    Ok(graph.outputs.iter().map(|output: &NodeId| values[output.index()].clone()).collect())
+}
+
+/// Whether tensors are those that a graph is given.
+///
+/// # Errors
+/// Which is not.
+pub fn check(graph: &Graph, inputs: &[Data]) -> Made<()> {
+    let error = |why: String| Err(Diagnostic::new(Code::TensorData, Span::NONE, why));
+    let wanted = graph.inputs();
+    if wanted.len() != inputs.len() {
+        return error(format!("the graph has {} inputs, and {} are given", wanted.len(), inputs.len()));
+    }
+    for (i, (id, data)) in wanted.iter().zip(inputs).enumerate() {
+        let ty = graph.ty(*id);
+        if ty.shape.elements() != data.len() as u64 {
+            return error(format!("input {i} is {ty}, and {} elements are given", data.len()));
+        }
+        if ty.element.is_float() != matches!(data, Data::Floats(_)) {
+            return error(format!("input {i} is {ty}, and elements of another kind are given"));
+        }
+    }
+    Ok(())
+}
+
+fn compute(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {
+    let (element, shape) = (node.ty.element, &node.ty.shape);
+    let count = shape.elements() as usize;
+    match node.op.row().meaning {
+        Meaning::Full => Data::of(element, std::iter::repeat_n(node.number(AttrKind::Value), count)),
+        Meaning::Iota => {
+            let axis = node.axis();
+            Data::of(element, (0..count).map(|at| Number::Int(places(at as u64, shape)[axis].into())))
+        }
+        Meaning::Pointwise(op) => pointwise::apply(op, types, operands),
+        Meaning::Convert => pointwise::convert(operands[0], types[0].element, element),
+        Meaning::Reduce(by) => reduce(node, by, types[0], operands[0]),
+        Meaning::View(view) => {
+            let fill = if view == View::Pad { node.number(AttrKind::Value) } else { Number::Int(0) };
+            let source = |at| moves::source(node, view, types[0], &places(at as u64, shape));
+            let pick = |at| source(at).map_or(fill, |from| operands[0].get(offset(&from, &types[0].shape)));
+            Data::of(element, (0..count).map(pick))
+        }
+        Meaning::Concat => Data::of(element, (0..count).map(|at| concat(node, types, operands, at))),
+        Meaning::Gather => Data::of(element, (0..count).map(|at| gather(node, types, operands, at))),
+        Meaning::Matmul => matmul(node, types, operands),
+        // Inputs are given, and compound operations have been decomposed.
+        Meaning::Input | Meaning::Compound(_) => Data::Floats(vec![]),
+    }
+}
+
+/// The position of an element in each dimension.
+fn places(at: u64, shape: &Shape) -> Vec<u64> {
+    let (strides, lengths) = (shape.strides(), shape.lengths());
+    strides.iter().zip(lengths).map(|(stride, length)| at / stride % length).collect()
+}
+/// The number of the element at these positions.
+fn offset(places: &[u64], shape: &Shape) -> usize {
+    places.iter().zip(shape.strides()).map(|(place, stride)| place * stride).sum::<u64>() as usize
+}
+
+fn concat(node: &Node, types: &[&TensorType], operands: &[&Data], at: usize) -> Number {
+    let axis = node.axis();
+    let mut place = places(at as u64, &node.ty.shape);
+    for (ty, data) in types.iter().zip(operands) {
+        if place[axis] < ty.shape.length(axis) {
+            return data.get(offset(&place, &ty.shape));
+        }
+        place[axis] -= ty.shape.length(axis);
+    }
+    Number::Int(0)
+}
+
+fn gather(node: &Node, types: &[&TensorType], operands: &[&Data], at: usize) -> Number {
+    let mut place = places(at as u64, &node.ty.shape);
+    let wanted = operands[1].get(at).as_int();
+    let length = types[0].shape.length(node.axis());
+    match u64::try_from(wanted) {
+        Ok(wanted) if wanted < length => {
+            place[node.axis()] = wanted;
+            operands[0].get(offset(&place, &types[0].shape))
+        }
+        _ => Number::Int(0),
+    }
+}
+
+fn reduce(node: &Node, by: Reduction, ty: &TensorType, data: &Data) -> Data {
+    let axes = match by {
+        Reduction::ArgMax | Reduction::ArgMin => node.list(AttrKind::Axis),
+        Reduction::Sum | Reduction::Prod | Reduction::Max | Reduction::Min | Reduction::Any | Reduction::All => {
+            node.list(AttrKind::Axes)
+        }
+    };
+    let kept: Vec<usize> = (0..ty.shape.rank()).filter(|axis| !axes.contains(&(*axis as u64))).collect();
+    let mut groups: Vec<Vec<Number>> = vec![vec![]; node.ty.shape.elements() as usize];
+    for at in 0..data.len() {
+        let place = places(at as u64, &ty.shape);
+        let place: Vec<u64> = kept.iter().map(|axis| place[*axis]).collect();
+        groups[offset(&place, &node.ty.shape)].push(data.get(at));
+    }
+    Data::of(node.ty.element, groups.iter().map(|group| pointwise::reduce(by, group, ty.element)))
+}
+
+fn matmul(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {
+    let rank = node.ty.shape.rank();
+    let depth = types[0].shape.length(rank - 1);
+    let sum = |at: usize| {
+        let place = places(at as u64, &node.ty.shape);
+        let factors = |k: u64| {
+            let (mut a, mut b) = (place.clone(), place.clone());
+            (a[rank - 1], b[rank - 2]) = (k, k);
+            (operands[0].get(offset(&a, &types[0].shape)), operands[1].get(offset(&b, &types[1].shape)))
+        };
+        if node.ty.element.is_float() {
+            let product = |k| {
+                let (a, b) = factors(k);
+                a.as_float() * b.as_float()
+            };
+            return Number::Float((0..depth).map(product).sum());
+        }
+        let product = |sum: i128, k| {
+            let (a, b) = factors(k);
+            sum.wrapping_add(a.as_int().wrapping_mul(b.as_int()))
+        };
+        Number::Int((0..depth).fold(0, product))
+    };
+    Data::of(node.ty.element, (0..node.ty.shape.elements() as usize).map(sum))
+}

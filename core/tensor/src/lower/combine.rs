@@ -1,0 +1,180 @@
+//! Reductions and products of matrices: what combines elements of a tile, and in loops of several tiles.
+
+use super::value::{At, Index, Writer};
+use crate::attrs::Number;
+use crate::graph::NodeId;
+use crate::ops::Reduction;
+use crate::schedule::{MOST_COLUMNS, reduced_axes};
+use girih_ir::kernel::{Block, Product};
+use girih_ir::{Op, Scalar};
+
+/// The depth of one step of a product.
+const DEPTH: u64 = 16;
+
+impl<'k> Writer<'k> {
+    /// A reduction at an index that does not change along columns: elements along the reduced axes are the columns.
+    pub fn reduced(&mut self, id: NodeId, by: Reduction, index: &Index<'k>) -> Block<'k> {
+        let graph = self.graph;
+        let node = &graph.nodes[id];
+        let shape = graph.shape(node.operands[0]);
+        let axes = reduced_axes(node, by);
+        let lengths: Vec<u64> = axes.iter().map(|axis| shape.length(*axis as usize)).collect();
+        let count: u64 = lengths.iter().product();
+        let block = count.next_power_of_two().min(MOST_COLUMNS / 4);
+        let height = index.iter().map(|at| at.at.lengths()[0]).max().unwrap_or(1);
+        let kernel = self.kernel;
+        if count <= MOST_COLUMNS {
+            let column = self.columns(count, count.next_power_of_two(), None);
+            let parts = self.parts(id, by, index, column, &lengths, height);
+            return self.folded(by, &parts, node.ty.element);
+        }
+        let start = neutral(by, shape_element(self, id));
+        let width = [height, block];
+        let mut first = vec![kernel.full(&width, start(self))];
+        if matches!(by, Reduction::ArgMax | Reduction::ArgMin) {
+            first.push(kernel.full(&width, kernel.constant(Scalar::I32, i32::MAX)));
+        }
+        let number = |n: u64| kernel.constant(Scalar::I32, n as i32);
+        let parts = self.inside(|writer| {
+            kernel.for_range([number(0), number(count), number(block)], &first, |from, before| {
+                let column = writer.columns(count, block, Some(from));
+                let parts = writer.parts(id, by, index, column, &lengths, height);
+                combined(by, before, &parts)
+            })
+        });
+        self.folded(by, &parts, node.ty.element)
+    }
+
+    /// The elements that a reduction combines at some columns, and their numbers where it asks for these; what is not there is neutral.
+    fn parts(
+        &mut self,
+        id: NodeId,
+        by: Reduction,
+        index: &Index<'k>,
+        column: At<'k>,
+        lengths: &[u64],
+        height: u64,
+    ) -> Vec<Block<'k>> {
+        let graph = self.graph;
+        let node = &graph.nodes[id];
+        let rank = graph.shape(node.operands[0]).rank();
+        let along = self.unravelled(column, lengths);
+        let axes = reduced_axes(node, by);
+        let mut kept = index.iter().copied();
+        let mut inner = vec![];
+        for axis in 0..rank as u64 {
+            inner.push(match axes.iter().position(|a| *a == axis) {
+                Some(i) => along[i],
+                None => kept.next().unwrap_or(self.zero()),
+            });
+        }
+        let shape = [height, column.at.lengths()[1]];
+        let value = self.value(node.operands[0], &inner).broadcast_to(&shape);
+        let start = neutral(by, value.element())(self);
+        let value = match column.inside {
+            Some(inside) => inside.select(value, self.kernel.full(&[1, 1], start)),
+            None => value,
+        };
+        match by {
+            Reduction::ArgMax | Reduction::ArgMin => {
+                let last = self.kernel.full(&[1, 1], self.kernel.constant(Scalar::I32, i32::MAX));
+                let numbers = column.inside.map_or(column.at, |inside| inside.select(column.at, last));
+                vec![value, numbers.broadcast_to(&shape)]
+            }
+            Reduction::Sum | Reduction::Prod | Reduction::Max | Reduction::Min | Reduction::Any | Reduction::All => {
+                vec![value]
+            }
+        }
+    }
+
+    /// One column of many.
+    fn folded(&mut self, by: Reduction, parts: &[Block<'k>], element: Scalar) -> Block<'k> {
+        let height = parts[0].lengths()[0];
+        let results = self.kernel.reduce(1, parts, |a, b| combined(by, a, b));
+        let result = results[results.len() - 1];
+        result.reshape(&[height, 1]).to(element)
+    }
+
+    /// A product of matrices at an index whose last two positions change along rows and along columns.
+    pub fn product(&mut self, id: NodeId, index: &Index<'k>) -> Block<'k> {
+        let graph = self.graph;
+        let node = &graph.nodes[id];
+        let (rank, kernel) = (node.ty.shape.rank(), self.kernel);
+        let depth = graph.shape(node.operands[0]).length(rank - 1);
+        let sum = if node.ty.element == Scalar::F64 { Scalar::F64 } else { Scalar::F32 };
+        let (height, width) = (index[rank - 2].at.lengths()[0], index[rank - 1].at.lengths()[1]);
+        let number = |n: u64| kernel.constant(Scalar::I32, n as i32);
+        let first = kernel.zeros(&[height, width], sum);
+        let results = self.inside(|writer| {
+            kernel.for_range([number(0), number(depth), number(DEPTH)], &[first], |from, before| {
+                let step = kernel.iota(DEPTH) + from;
+                let (across, down) = (step.reshape(&[1, DEPTH]), step.reshape(&[DEPTH, 1]));
+                let inside = |at: Block<'k>| (!depth.is_multiple_of(DEPTH)).then(|| at.lt(depth as i32));
+                let across = At { at: across, inside: inside(across) };
+                let down = At { at: down, inside: inside(down) };
+                let (mut a, mut b) = (index.clone(), index.clone());
+                (a[rank - 1], b[rank - 2]) = (across, down);
+                let left = writer.factor(node.operands[0], &a, across, &[height, DEPTH]);
+                let right = writer.factor(node.operands[1], &b, down, &[DEPTH, width]);
+                vec![left.dot(right, Some(before[0]), Product { sum, precision: None })]
+            })
+        });
+        results[0].to(node.ty.element)
+    }
+
+    fn factor(&mut self, id: NodeId, index: &Index<'k>, step: At<'k>, shape: &[u64]) -> Block<'k> {
+        let value = self.value(id, index).broadcast_to(shape);
+        let zero = self.number(value.element(), Number::Int(0));
+        step.inside.map_or(value, |inside| inside.select(value, zero))
+    }
+}
+
+fn shape_element(writer: &Writer<'_>, id: NodeId) -> Scalar {
+    writer.graph.ty(writer.graph.nodes[id].operands[0]).element
+}
+
+/// What changes nothing when it is combined.
+fn neutral<'k>(by: Reduction, element: Scalar) -> impl Fn(&Writer<'k>) -> Block<'k> {
+    let infinity = element.is_float();
+    let bits = element.bits();
+    move |writer| {
+        let int = |n: i128| writer.kernel.constant(element, girih_ir::kernel::Literal::Int(n));
+        let float = |x: f64| writer.kernel.constant(element, x);
+        let truth = |holds: bool| writer.kernel.constant(element, holds);
+        let (least, most) = match element.is_signed() {
+            true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+            false => (0, (1i128 << bits) - 1),
+        };
+        match by {
+            Reduction::Any => truth(false),
+            Reduction::All => truth(true),
+            Reduction::Sum => int(0),
+            Reduction::Prod => int(1),
+            Reduction::Max | Reduction::ArgMax if infinity => float(f64::NEG_INFINITY),
+            Reduction::Max | Reduction::ArgMax => int(least),
+            Reduction::Min | Reduction::ArgMin if infinity => float(f64::INFINITY),
+            Reduction::Min | Reduction::ArgMin => int(most),
+        }
+    }
+}
+
+/// Two become one.
+fn combined<'k>(by: Reduction, a: &[Block<'k>], b: &[Block<'k>]) -> Vec<Block<'k>> {
+    let best = |better: Op| {
+        let wins = Block::apply(better, &[a[0], b[0]]);
+        let tied = Block::apply(Op::Eq, &[a[0], b[0]]) & a[1].lt(b[1]);
+        let first = wins | tied;
+        vec![first.select(a[0], b[0]), first.select(a[1], b[1])]
+    };
+    let one = |op: Op| vec![Block::apply(op, &[a[0], b[0]])];
+    match by {
+        Reduction::Sum => one(Op::Add),
+        Reduction::Prod => one(Op::Mul),
+        Reduction::Max => one(Op::Max),
+        Reduction::Min => one(Op::Min),
+        Reduction::Any => one(Op::Or),
+        Reduction::All => one(Op::And),
+        Reduction::ArgMax => best(Op::Gt),
+        Reduction::ArgMin => best(Op::Lt),
+    }
+}

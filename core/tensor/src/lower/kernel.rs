@@ -1,0 +1,122 @@
+//! The tiles of a kernel: which elements of the root a program computes, and where it stores them.
+
+use super::stored;
+use super::value::{At, Index, Writer};
+use crate::Made;
+use crate::graph::{Graph, NodeId};
+use crate::ops::{Meaning, Reduction};
+use crate::schedule::{Group, Split, columns, reduced_axes};
+use girih_ir::Function;
+use girih_ir::attrs::Dim;
+use girih_ir::kernel::{Block, TileKernel};
+
+/// Warps that run a program.
+const WARPS: u32 = 4;
+/// About how many elements a tile has.
+const TILE: u64 = 1024;
+/// Rows and columns of a tile of a product.
+const PRODUCT: std::ops::RangeInclusive<u64> = 16..=32;
+
+/// Writes the kernel of a group; gives how many programs run.
+pub(super) fn write(graph: &Graph, group: &Group, number: usize) -> Made<(Function, u32)> {
+    let name = format!("k{number}_{}", graph.nodes[group.root].op.name());
+    let kernel = TileKernel::new(&name, WARPS);
+    let programs = {
+        let memory = |id: NodeId| kernel.buffer(&format!("n{}", id.index()), stored(graph.ty(id).element));
+        let reads = group.reads.iter().map(|id| (*id, memory(*id))).collect();
+        let result = kernel.buffer("result", stored(graph.ty(group.root).element));
+        let mut writer = Writer::new(graph, &kernel, &group.members, reads);
+        let (index, programs) = match &group.split {
+            Split::Columns(axes) => rows_and_columns(&mut writer, group, axes),
+            Split::Matrices => matrices(&mut writer, group),
+        };
+        let value = writer.value(group.root, &index);
+        let (at, inside) = writer.offset(group.root, &index);
+        let at = at.broadcast_to(&value.broadcast_with(at));
+        let value = value.to(stored(value.element()));
+        match inside {
+            Some(inside) => result.store(at, value, inside.broadcast_to(&at.lengths())),
+            None => result.store(at, value, girih_ir::kernel::Mask::ALL),
+        }
+        programs
+    };
+    Ok((kernel.finish()?, programs))
+}
+
+/// The shape that two tiles are repeated to.
+trait Together {
+    fn broadcast_with(&self, other: Self) -> Vec<u64>;
+}
+impl Together for Block<'_> {
+    fn broadcast_with(&self, other: Self) -> Vec<u64> {
+        self.lengths().iter().zip(other.lengths()).map(|(a, b)| *a.max(&b)).collect()
+    }
+}
+
+/// Rows are counted through all axes that are no columns; a program computes some rows and all columns.
+fn rows_and_columns<'k>(writer: &mut Writer<'k>, group: &Group, axes: &[usize]) -> (Index<'k>, u32) {
+    let node = &writer.graph.nodes[group.root];
+    let lengths = node.ty.shape.lengths();
+    let rows: Vec<usize> = (0..lengths.len()).filter(|axis| !axes.contains(axis)).collect();
+    let width = columns(&node.ty.shape, &group.split);
+    // What reductions reduce along columns counts as width, too.
+    let reduced = group.members.iter().map(|id| {
+        let node = &writer.graph.nodes[*id];
+        let by = |by: Reduction| {
+            reduced_axes(node, by)
+                .iter()
+                .map(|axis| writer.graph.shape(node.operands[0]).length(*axis as usize))
+                .product()
+        };
+        if let Meaning::Reduce(reduction) = node.op.row().meaning { by(reduction) } else { 1 }
+    });
+    let widest = reduced.max().unwrap_or(1).max(width).min(TILE).next_power_of_two();
+    let count: u64 = rows.iter().map(|axis| lengths[*axis]).product();
+    let height = (TILE / widest).min(count.max(1).next_power_of_two()).max(1);
+    let program = writer.kernel.program(Dim::X);
+    let row = program * (height as i32) + writer.kernel.iota(height);
+    let row = row.reshape(&[height, 1]);
+    let row = At { at: row, inside: (!count.is_multiple_of(height)).then(|| row.lt(count as i32)) };
+    let column = writer.columns(width, width.next_power_of_two(), None);
+    let mut index = vec![writer.zero(); lengths.len()];
+    let (first, second) = (pick(&lengths, &rows), pick(&lengths, axes));
+    for (axis, at) in
+        rows.iter().zip(writer.unravelled(row, &first)).chain(axes.iter().zip(writer.unravelled(column, &second)))
+    {
+        index[*axis] = at;
+    }
+    if rows.is_empty() {
+        return (index, 1);
+    }
+    (index, count.div_ceil(height) as u32)
+}
+
+fn pick(lengths: &[u64], axes: &[usize]) -> Vec<u64> {
+    axes.iter().map(|axis| lengths[*axis]).collect()
+}
+
+/// The last two axes are rows and columns; the axes before choose the program.
+fn matrices<'k>(writer: &mut Writer<'k>, group: &Group) -> (Index<'k>, u32) {
+    let lengths = writer.graph.shape(group.root).lengths();
+    let rank = lengths.len();
+    let block = |length: u64| length.next_power_of_two().clamp(*PRODUCT.start(), *PRODUCT.end());
+    let (m, n) = (lengths[rank - 2], lengths[rank - 1]);
+    let (height, width) = (block(m), block(n));
+    let (down, across) = (m.div_ceil(height), n.div_ceil(width));
+    let program = writer.kernel.program(Dim::X);
+    let row = (program / (across as i32) % (down as i32)) * (height as i32) + writer.kernel.iota(height);
+    let row = row.reshape(&[height, 1]);
+    let column = (program % (across as i32)) * (width as i32) + writer.kernel.iota(width);
+    let column = column.reshape(&[1, width]);
+    let outer = program / ((down * across) as i32);
+    let mut index = vec![];
+    for axis in 0..rank - 2 {
+        let after: u64 = lengths[axis + 1..rank - 2].iter().product();
+        let at = outer / (after as i32) % (lengths[axis] as i32);
+        index.push(At { at: writer.kernel.full(&[1, 1], at), inside: None });
+    }
+    index.push(At { at: row, inside: (!m.is_multiple_of(height)).then(|| row.lt(m as i32)) });
+    index.push(At { at: column, inside: (!n.is_multiple_of(width)).then(|| column.lt(n as i32)) });
+    let programs = lengths[..rank - 2].iter().product::<u64>() * down * across;
+    (index, programs as u32)
+}

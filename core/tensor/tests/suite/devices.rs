@@ -1,0 +1,255 @@
+//! Kernels of graphs on devices, compared with the oracle: each row of the table, and random graphs, fused and one operation at a time.
+
+use crate::random;
+use crate::samples::{Dice, sample};
+use girih_ir::{Scalar, eval};
+use girih_machine::interp::{Interpreter, Options};
+use girih_runtime::{Argument, Command, Device, Dispatch, Grid, LoadOptions, Memory};
+use girih_tensor::lower::{Lowered, Place, lower, stored};
+use girih_tensor::schedule::Fusion;
+use girih_tensor::{Data, Graph, Number, Op, TensorType, differentiate, interpret, text};
+
+/// The bytes of elements.
+fn bytes(data: &Data, ty: &TensorType) -> Vec<u8> {
+    let element = stored(ty.element);
+    let bits = |number: Number| match number {
+        Number::Float(x) => eval::narrow(x, element),
+        Number::Int(n) => n as u64 & element.mask(),
+    };
+    let size = element.bytes() as usize;
+    let mut bytes: Vec<u8> = (0..data.len()).flat_map(|at| bits(data.get(at)).to_le_bytes()[..size].to_vec()).collect();
+    bytes.resize(bytes.len().next_multiple_of(4).max(4), 0);
+    bytes
+}
+
+/// The elements of bytes.
+fn data(bytes: &[u8], ty: &TensorType) -> Data {
+    let element = stored(ty.element);
+    let number = |chunk: &[u8]| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        let bits = u64::from_le_bytes(word);
+        if element.is_float() {
+            Number::Float(eval::widen(bits, element))
+        } else {
+            Number::Int(eval::int_value(bits, element))
+        }
+    };
+    let chunks = bytes.chunks_exact(element.bytes() as usize).take(ty.shape.elements() as usize);
+    Data::of(ty.element, chunks.map(number))
+}
+
+/// Runs kernels on a device.
+fn run(device: &Device, lowered: &Lowered, inputs: &[Data]) -> Vec<Data> {
+    let kernels: Vec<_> = lowered.launches.iter().map(|launch| launch.kernel).collect();
+    let programs = device
+        .load(&lowered.module, &kernels, &LoadOptions::default())
+        .unwrap_or_else(|found| panic!("{found:#?}\n{}", girih_ir::text::print(&lowered.module)));
+    let buffer = |bytes: &[u8]| {
+        let buffer = device.zeroed(Memory::of(bytes.len() as u64)).expect("memory");
+        device.write(&buffer, 0, bytes).expect("it is written");
+        buffer
+    };
+    let given: Vec<_> = inputs.iter().zip(&lowered.inputs).map(|(data, ty)| buffer(&bytes(data, ty))).collect();
+    // What is not written must not be read: old values would be found.
+    let slots: Vec<_> = lowered.slots.iter().map(|size| buffer(&vec![0x7b; *size as usize])).collect();
+    let place = |place: &Place| match place {
+        Place::Input(i) => given[*i].clone(),
+        Place::Slot(i) => slots[*i].clone(),
+    };
+    let commands: Vec<Command> = lowered
+        .launches
+        .iter()
+        .zip(programs)
+        .map(|(launch, program)| {
+            let arguments = launch.arguments.iter().map(|at| Argument::Buffer(place(at))).collect();
+            Command::Dispatch(Dispatch { program, arguments, grid: Grid::Workgroups([launch.grid, 1, 1]) })
+        })
+        .collect();
+    device.submit(&commands).unwrap_or_else(|error| panic!("{}", error.message));
+    let read = |(at, ty): &(Place, TensorType)| {
+        let mut bytes = vec![0; place(at).bytes() as usize];
+        device.read(&place(at), 0, &mut bytes).expect("it is read");
+        data(&bytes, ty)
+    };
+    lowered.outputs.iter().map(read).collect()
+}
+
+/// How far floats may be from the oracle's.
+fn bound(element: Scalar) -> f64 {
+    match element {
+        Scalar::F64 => 1e-11,
+        Scalar::F16 => 2e-2,
+        Scalar::Bf16 => 1e-1,
+        _float_of_32_bits => 1e-4,
+    }
+}
+
+fn compare(name: &str, graph: &Graph, found: &[Data], expected: &[Data]) {
+    for (i, output) in graph.outputs.iter().enumerate() {
+        let bound = bound(graph.ty(*output).element);
+        match (&found[i], &expected[i]) {
+            (Data::Floats(found), Data::Floats(expected)) => {
+                for (at, (x, y)) in found.iter().zip(expected).enumerate() {
+                    let close = x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= bound * (1.0 + y.abs());
+                    assert!(close, "{name}, output {i}, element {at}: {x} is not {y}\n{graph}");
+                }
+            }
+            (found, expected) => assert_eq!(found, expected, "{name}, output {i}\n{graph}"),
+        }
+    }
+}
+
+/// The reference machine, which looks for faults.
+fn machine() -> Device {
+    Device::new(Interpreter::new(Options { checked: true, ..Options::default() }))
+}
+fn cpu() -> Device {
+    Device::new(girih_cpu::open(&girih_cpu::Settings::default()).expect("native code"))
+}
+/// The adapter of the tests; none, with a note, if there is none.
+fn wgpu() -> Option<Device> {
+    let name = std::env::var("GIRIH_WGPU_ADAPTER").unwrap_or_else(|_| "lavapipe".into());
+    match girih_wgpu::open(&name, None) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            assert!(std::env::var_os("GIRIH_REQUIRE_WGPU").is_none(), "{}", error.message);
+            girih_workbench::missing(&format!("adapter `{name}` for wgpu"), "GIRIH_REQUIRE_WGPU");
+            None
+        }
+    }
+}
+
+fn each_row(device: &Device, floats: &[Scalar]) {
+    for op in Op::ALL {
+        for float in floats {
+            let (graph, inputs) = sample(*op, *float);
+            let lowered = match lower(&graph, Fusion::Full) {
+                Ok(lowered) => lowered,
+                // The math library has no functions of 64 bits.
+                Err(error) if *float == Scalar::F64 && error.message.starts_with("kernels have no") => continue,
+                Err(error) => panic!("{}: {}", op.name(), error.message),
+            };
+            let expected = interpret(&graph, &inputs).expect("the oracle computes it");
+            compare(&format!("{} of {float}", op.name()), &graph, &run(device, &lowered, &inputs), &expected);
+        }
+    }
+}
+
+fn random_graphs(device: &Device, count: u64) {
+    for seed in 0..count {
+        let (graph, inputs) = random::graph(seed, Scalar::F32, 10);
+        let expected = interpret(&graph, &inputs).expect("the oracle computes it");
+        for fusion in [Fusion::Full, Fusion::None] {
+            let lowered =
+                lower(&graph, fusion).unwrap_or_else(|error| panic!("seed {seed}: {}\n{graph}", error.message));
+            compare(&format!("seed {seed}, {fusion:?}"), &graph, &run(device, &lowered, &inputs), &expected);
+        }
+    }
+}
+
+#[test]
+fn each_row_on_the_reference_machine() {
+    each_row(&machine(), &[Scalar::F32, Scalar::F64, Scalar::F16, Scalar::Bf16]);
+}
+#[test]
+fn each_row_on_the_processor() {
+    each_row(&cpu(), &[Scalar::F32]);
+}
+#[test]
+fn each_row_on_wgpu() {
+    if let Some(device) = wgpu() {
+        each_row(&device, &[Scalar::F32]);
+    }
+}
+#[test]
+fn random_graphs_on_the_reference_machine() {
+    random_graphs(&machine(), girih_workbench::sample("GIRIH_TENSOR_GRAPHS", 60, 500));
+}
+#[test]
+fn random_graphs_on_the_processor() {
+    random_graphs(&cpu(), girih_workbench::sample("GIRIH_TENSOR_GRAPHS", 12, 500));
+}
+#[test]
+fn random_graphs_on_wgpu() {
+    if let Some(device) = wgpu() {
+        random_graphs(&device, girih_workbench::sample("GIRIH_TENSOR_GRAPHS", 4, 500));
+    }
+}
+
+/// The kernels of a graph, by their names.
+fn kernels(graph: &Graph, fusion: Fusion) -> Vec<String> {
+    let lowered = lower(graph, fusion).expect("it becomes kernels");
+    lowered.launches.iter().map(|launch| lowered.module.functions[launch.kernel].name.to_string()).collect()
+}
+
+#[test]
+fn softmax_and_norms_are_one_kernel_each() {
+    for op in [Op::Softmax, Op::LogSoftmax, Op::Normalise] {
+        let (graph, _) = sample(op, Scalar::F32);
+        assert_eq!(kernels(&graph, Fusion::Full).len(), 1, "{}", op.name());
+        assert!(kernels(&graph, Fusion::None).len() > 4, "{}", op.name());
+    }
+}
+
+#[test]
+fn a_layer_is_one_kernel_with_its_epilogue() {
+    let layer = text::parse(
+        "%0: f32[40, 50] = input to(f32) sizes(40, 50)\n%1: f32[50, 70] = input to(f32) sizes(50, 70)\n%2: f32[1, 70] = input to(f32) sizes(1, 70)\n\
+         %3: f32[40, 70] = matmul %0, %1\n%4: f32[40, 70] = broadcast %2 sizes(40, 70)\n%5: f32[40, 70] = add %3, %4\n%6: f32[40, 70] = gelu %5\nreturn %6",
+    )
+    .expect("it is a graph");
+    assert_eq!(kernels(&layer, Fusion::Full).len(), 1);
+    assert!(kernels(&layer, Fusion::None).len() > 20);
+    let mut dice = Dice(3);
+    let inputs: Vec<Data> = layer.inputs().iter().map(|id| dice.data(layer.ty(*id), -1.0, 1.0)).collect();
+    let expected = interpret(&layer, &inputs).expect("the oracle computes it");
+    for device in [machine(), cpu()] {
+        let lowered = lower(&layer, Fusion::Full).expect("it becomes kernels");
+        compare("layer", &layer, &run(&device, &lowered, &inputs), &expected);
+    }
+}
+
+#[test]
+fn long_rows_are_reduced_in_steps() {
+    let mut graph = Graph::new();
+    let x = graph.input(Scalar::F32, &[3, 5000]).expect("an input");
+    let (sum, most) = (graph.along(Op::Sum, x, &[1]), graph.along(Op::ArgMax, x, &[1]));
+    let soft = graph.along(Op::Softmax, x, &[1]);
+    graph.outputs = [sum, most, soft].map(|made| made.expect("it fits")).to_vec();
+    let inputs = [Dice(9).data(graph.ty(x), -1.0, 1.0)];
+    let expected = interpret(&graph, &inputs).expect("the oracle computes it");
+    let lowered = lower(&graph, Fusion::Full).expect("it becomes kernels");
+    compare("long rows", &graph, &run(&cpu(), &lowered, &inputs), &expected);
+}
+
+#[test]
+fn dead_values_give_their_memory_to_others() {
+    let mut graph = Graph::new();
+    let mut x = graph.input(Scalar::F32, &[64, 64]).expect("an input");
+    for _ in 0..8 {
+        x = graph.op(Op::Matmul, &[x, x]).expect("a product");
+    }
+    graph.outputs = vec![x];
+    let lowered = lower(&graph, Fusion::Full).expect("it becomes kernels");
+    assert_eq!((lowered.launches.len(), lowered.slots.len()), (8, 2));
+}
+
+#[test]
+fn a_step_of_training_is_kernels() {
+    let mut graph = Graph::new();
+    let input = |g: &mut Graph, lengths: &[u64]| g.input(Scalar::F32, lengths).expect("an input");
+    let (x, w, v) = (input(&mut graph, &[8, 5]), input(&mut graph, &[5, 6]), input(&mut graph, &[6, 3]));
+    let hidden = graph.op(Op::Matmul, &[x, w]).and_then(|y| graph.op(Op::Tanh, &[y])).expect("a layer");
+    let logits = graph.op(Op::Matmul, &[hidden, v]).expect("a layer");
+    let logs = graph.along(Op::LogSoftmax, logits, &[1]).expect("logarithms");
+    graph.outputs = vec![graph.along(Op::Mean, logs, &[0, 1]).expect("a loss")];
+    let graph = differentiate(&graph, 0, &[1, 2]).expect("derivatives");
+    let mut dice = Dice(4);
+    let inputs: Vec<Data> = graph.inputs().iter().map(|id| dice.data(graph.ty(*id), -1.0, 1.0)).collect();
+    let expected = interpret(&graph, &inputs).expect("the oracle computes it");
+    let (fused, plain) = (kernels(&graph, Fusion::Full).len(), kernels(&graph, Fusion::None).len());
+    assert!(fused * 3 < plain, "{fused} kernels, and {plain} without fusion");
+    let lowered = lower(&graph, Fusion::Full).expect("it becomes kernels");
+    compare("training", &graph, &run(&cpu(), &lowered, &inputs), &expected);
+}
