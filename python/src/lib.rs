@@ -3,11 +3,15 @@
 //! Invariant: whatever computes or waits lets other threads of Python go on, and a wait ends when the user presses Ctrl-C. Each class has a file, which
 //! does little more than name what the library does.
 
+// Whether what a renderer holds may go to another thread is a long question: the types of naga are nested deeply.
+#![recursion_limit = "256"]
+
 mod buffer;
 mod device;
 mod error;
 mod host_memory;
 mod kernel;
+mod picture;
 mod reserved;
 mod wait;
 
@@ -24,4 +28,6 @@ mod _native {
     use super::error::{Error, OutOfMemory};
     #[pymodule_export]
     use super::kernel::{Kernel, KernelFile};
+    #[pymodule_export]
+    use super::picture::{png, render};
 }

@@ -130,11 +130,13 @@ const DIVISIBLE: u64 = 16;
 /// A program is run by this many groups of lanes unless something else is said.
 const WARPS: u32 = 4;
 
-/// Whether a decorator is `triton.jit`, in whatever way it is written.
+/// Whether a decorator is `triton.jit` or `girih.jit`, in whatever way it is written.
 pub(super) fn is_jit(decorator: &Expr) -> bool {
     match &decorator.kind {
         ExprKind::Name(name) => name == "jit",
-        ExprKind::Attribute(of, name) => name.name == "jit" && matches!(&of.kind, ExprKind::Name(n) if n == "triton"),
+        ExprKind::Attribute(of, name) => {
+            name.name == "jit" && matches!(&of.kind, ExprKind::Name(n) if n == "triton" || n == "girih")
+        }
         ExprKind::Call(callee, _) => is_jit(callee),
         _others => false,
     }
