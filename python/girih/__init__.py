@@ -1,4 +1,4 @@
-"""Girih: Triton kernels and Bend's pictures on every GPU.
+"""Girih: Bend programs and Triton kernels on every GPU.
 
 >>> import girih
 >>> girih.render("shaders/plasma.bend", size=(320, 200)).shape
@@ -9,17 +9,22 @@ from girih._native import Buffer, Device, Error, Kernel, KernelFile, OutOfMemory
 from girih.arrays import Array, array, default_device, empty, use
 from girih.kernels import JitKernel, jit
 from girih.pictures import render
+from girih.programs import Function, Program, bend, bend_function
 
 __all__ = [
     "Array",
     "Buffer",
     "Device",
     "Error",
+    "Function",
     "JitKernel",
     "Kernel",
     "KernelFile",
     "OutOfMemory",
+    "Program",
     "array",
+    "bend",
+    "bend_function",
     "default_device",
     "devices",
     "empty",

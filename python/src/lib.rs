@@ -6,6 +6,8 @@
 // Whether what a renderer holds may go to another thread is a long question: the types of naga are nested deeply.
 #![recursion_limit = "256"]
 
+mod bend;
+mod bend_value;
 mod buffer;
 mod device;
 mod error;
@@ -20,6 +22,8 @@ use pyo3::prelude::*;
 /// What the package is built on.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::bend::BendProgram;
     #[pymodule_export]
     use super::buffer::Buffer;
     #[pymodule_export]

@@ -139,9 +139,16 @@ impl<'a> Giver<'a> {
         Ok(())
     }
 
-    fn form(&self) -> &'a Form {
+    /// What is wanted here.
+    pub(super) fn form(&self) -> &'a Form {
         let plans = self.plans;
         &plans[self.at].form
+    }
+
+    /// The Bend type that is wanted here, as it is written.
+    pub(super) fn wanted(&self) -> &'a str {
+        let plans = self.plans;
+        &plans[self.at].bend
     }
 }
 
