@@ -173,3 +173,35 @@ def test_other_threads_go_on_and_ctrl_c_stops_a_call(program):
     ticker.join()
     assert len(ticks) == 10
     assert program.double(2) == 4
+
+
+def test_functions_without_annotations_take_and_give_what_there_is():
+    program = girih.bend(
+        text="""
+def sort(xs):
+  return xs
+
+def add(a, b):
+  return a + b
+
+def some(x):
+  return (x, Maybe/Some(x), "text", [x, x])
+""",
+        device="cpu",
+    )
+    assert program.sort([3, 1, 2]) == [3, 1, 2]
+    assert program.add(1, 2) == 3 and program.add(1.5, 2.0) == 3.5
+    assert program.some(7) == (7, program.Maybe.Some(7), "text", [7, 7])
+
+
+def test_functions_are_no_values():
+    with pytest.raises(girih.Error, match="is given 1 argument"):
+        girih.bend(text="def f(x: u24) -> (u24 -> u24):\n  return lambda y: x\n").f(3)
+
+
+def test_effects_are_performed(capfd):
+    program = girih.bend(
+        text="def hello(name: String) -> IO(None):\n  with IO:\n    * <- IO/print(name)\n    return wrap(*)\n", device="cpu"
+    )
+    assert program.hello("hi\n") is None
+    assert capfd.readouterr().out == "hi\n"

@@ -4,9 +4,9 @@
 //! at the types that are left open, which is done on a large stack.
 
 use super::bend::Bend;
-use super::from_bend::{Misfit, Read, Seen, Slot, Taker};
+use super::from_bend::{Misfit, Read, Seen, Slot, Slots, Taker};
 use super::function::Function;
-use super::plan::{FieldOf, Form, Mismatch, Planner, Shape};
+use super::plan::{Chain, FieldOf, Form, Mismatch, Planner, Shape};
 use super::to_bend::{Give, Giver};
 use crate::error::Error;
 use crate::program::Program;
@@ -106,9 +106,7 @@ impl Bend for Value {
             }
             Type::Tuple(_) => Err(planner.mismatch::<Value>(ty, "a tuple has at most 64 parts")),
             Type::Arrow(..) => Err(planner.mismatch::<Value>(ty, "functions cannot be given or taken")),
-            Type::Any | Type::Hole | Type::Var(_) | Type::Param(_) => {
-                Err(planner.mismatch::<Value>(ty, "its type is not known: annotate it"))
-            }
+            Type::Any | Type::Hole | Type::Var(_) | Type::Param(_) => Ok(planner.any()),
         }
     }
 
@@ -130,6 +128,7 @@ impl Bend for Value {
                 let Some(number) = found else { return Err(self.unwanted(to)) };
                 to.variant(number, &fields)
             }
+            (value, Form::Any(text, list)) => value.give_as_it_is(to, *text, *list),
             _ => Err(self.unwanted(to)),
         }
     }
@@ -151,6 +150,7 @@ impl Bend for Value {
                 from.begin(Some(ctor));
                 from.fields(number, &vec![Value::take as Read; count], gather)
             }
+            (Form::Any(text, list), _) => take_as_it_is(seen, from, *text, *list),
             _ => Err(from.misfit(seen)),
         }
     }
@@ -161,7 +161,7 @@ impl Bend for Value {
 }
 
 /// Makes a tuple, or a value of a data type, of the values behind the last beginning of one.
-fn gather(slots: &mut super::from_bend::Slots) -> Option<()> {
+fn gather(slots: &mut Slots) -> Option<()> {
     let (ctor, parts) = slots.since_beginning::<Value>()?;
     slots.push(match ctor {
         Some(ctor) => Value::Data(ctor, parts),
@@ -169,7 +169,62 @@ fn gather(slots: &mut super::from_bend::Slots) -> Option<()> {
     })
 }
 
+/// Makes a tuple of the two values behind the last beginning; what is a tuple in the last place is the rest of it, as it is for Bend.
+fn gather_pair(slots: &mut Slots) -> Option<()> {
+    let (_, mut parts) = slots.since_beginning::<Value>()?;
+    if let Some(Value::Tuple(rest)) = parts.last_mut() {
+        let rest = std::mem::take(rest);
+        parts.pop();
+        parts.extend(rest);
+    }
+    slots.push(Value::Tuple(parts))
+}
+
+/// Takes what has come, where its type is not known.
+fn take_as_it_is(seen: Seen, from: &mut Taker<'_>, text: Option<Chain>, list: Option<Chain>) -> Result<(), Misfit> {
+    let is_of = |chain: Option<Chain>, ctor| chain.is_some_and(|chain| [chain.cons, chain.nil].contains(&ctor));
+    match seen {
+        Seen::Number(number) => from.number(number),
+        Seen::Era => from.done(Value::None),
+        Seen::Function => Err(from.misfit(seen)),
+        Seen::Pair => {
+            from.begin(None);
+            from.untyped_parts(&READS[..2], gather_pair)
+        }
+        Seen::Ctor(ctor) if is_of(text, ctor) => from.text(seen),
+        Seen::Ctor(ctor) if is_of(list, ctor) => from.list::<Value>(seen),
+        Seen::Ctor(ctor) => {
+            from.begin(Some(ctor));
+            let count = from.field_count(ctor);
+            from.untyped_parts(&vec![Value::take as Read; count], gather)
+        }
+    }
+}
+
 impl Value {
+    /// Gives it where its type is not known.
+    fn give_as_it_is<'a>(&'a self, to: &mut Giver<'a>, text: Option<Chain>, list: Option<Chain>) -> Result<(), Misfit> {
+        match self {
+            Value::None => to.era(),
+            Value::Integer(value) => match (u32::try_from(*value), i32::try_from(*value)) {
+                (Ok(value), _) if value < 1 << 24 => to.untyped_number(Num::U24(value)),
+                (_, Ok(value)) if (-(1 << 23)..0).contains(&value) => to.untyped_number(Num::I24(value)),
+                _ => Err(Misfit(format!("{value} has more than the 24 bits of a number without a type"))),
+            },
+            Value::Float(value) => to.untyped_number(Num::f24(*value as f32)),
+            Value::Text(value) => {
+                let chain = text.ok_or_else(|| self.unwanted(to))?;
+                to.untyped_text(value, chain)
+            }
+            Value::List(items) => {
+                let chain = list.ok_or_else(|| self.unwanted(to))?;
+                to.untyped_list(items, chain)
+            }
+            Value::Tuple(parts) => to.untyped_parts(parts, None),
+            Value::Data(ctor, fields) => to.untyped_parts(fields, Some(*ctor)),
+        }
+    }
+
     /// That something else is wanted in its place.
     fn unwanted(&self, to: &Giver<'_>) -> Misfit {
         Misfit(format!("{} stands where `{}` is wanted", self.what(), to.wanted()))

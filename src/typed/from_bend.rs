@@ -211,6 +211,18 @@ impl<'p> Taker<'p> {
         self.slots.all.push(Slot(Held::Boxed(Box::new(Beginning(ctor)))));
     }
 
+    /// How many fields a constructor has.
+    pub(super) fn field_count(&self, ctor: CtorId) -> usize {
+        self.program.ctors[ctor].fields.len()
+    }
+
+    /// The value has parts whose types are not known, either.
+    pub(super) fn untyped_parts(&mut self, reads: &[Read], build: Build) -> Result<(), Misfit> {
+        self.tasks.push(Task::Build(build));
+        self.tasks.extend(reads.iter().rev().map(|read| Task::Read(*read, self.at)));
+        Ok(())
+    }
+
     /// The value is this.
     pub fn done<T: Bend>(&mut self, value: T) -> Result<(), Misfit> {
         self.slots.push(value).ok_or_else(Misfit::broken)
@@ -273,7 +285,11 @@ impl<'p> Taker<'p> {
 
     /// The value is a list.
     pub fn list<T: Bend>(&mut self, seen: Seen) -> Result<(), Misfit> {
-        let Form::List(chain, item) = self.plans[self.at].form else { return Err(self.misfit(seen)) };
+        let (chain, item) = match self.plans[self.at].form {
+            Form::List(chain, item) => (chain, item),
+            Form::Any(_, Some(chain)) => (chain, self.at),
+            _ => return Err(self.misfit(seen)),
+        };
         let list = ListOf { list: self.at, chain, read: T::take, item, append: append::<T> };
         self.done::<Vec<T>>(vec![])?;
         self.rest_of_list(seen, list)
@@ -295,7 +311,10 @@ impl<'p> Taker<'p> {
 
     /// The value is a text.
     pub fn text(&mut self, seen: Seen) -> Result<(), Misfit> {
-        let Form::Text(chain) = self.plans[self.at].form else { return Err(self.misfit(seen)) };
+        let chain = match self.plans[self.at].form {
+            Form::Text(chain) | Form::Any(Some(chain), _) => chain,
+            _ => return Err(self.misfit(seen)),
+        };
         self.done(String::new())?;
         self.rest_of_text(seen, chain, self.at)
     }

@@ -47,6 +47,8 @@ pub(crate) enum Form {
     Text(Chain),
     List(Chain, PlanId),
     Tuple(Vec<PlanId>),
+    /// Whatever comes, as the program's own values are: texts, lists, tuples, data.
+    Any(Option<Chain>, Option<Chain>),
     /// In the order of the variants in Rust.
     Data(TypeId, Vec<Type>, Vec<Variant>),
 }
@@ -334,6 +336,13 @@ impl<'p> Planner<'p> {
         ty.with(&types)
     }
 
+    /// Whatever comes.
+    pub(super) fn any(&self) -> Shape {
+        let known = &self.program.known;
+        let chain = |cons: Option<CtorId>, nil: Option<CtorId>| Some(Chain { cons: cons?, nil: nil? });
+        Shape(Form::Any(chain(known.string_cons, known.string_nil), chain(known.list_cons, known.list_nil)))
+    }
+
     /// Whether a type is that of lists.
     pub(super) fn is_list(&self, ty: &Type) -> bool {
         let list = self.program.known.list_cons.map(|cons| self.program.ctors[cons].ty);
@@ -397,7 +406,7 @@ impl<'p> Planner<'p> {
 
     fn type_of(&self, form: &Form) -> Type {
         match form {
-            Form::Open => Type::Any,
+            Form::Open | Form::Any(..) => Type::Any,
             Form::Number(kind) => Type::Num(*kind),
             Form::Era => Type::None,
             Form::Text(chain) => Type::Data(self.program.ctors[chain.cons].ty, vec![]),
