@@ -53,7 +53,7 @@ impl Buffer {
     ///
     /// # Errors
     /// If it ends before that.
-    pub fn from_byte(&self, offset: u64) -> PyResult<runtime::Buffer> {
+    pub fn rest_from(&self, offset: u64) -> PyResult<runtime::Buffer> {
         let nbytes = self.nbytes.checked_sub(offset).ok_or_else(|| self.outside(offset, 0))?;
         Ok(self.whole.slice(self.offset + offset, nbytes))
     }

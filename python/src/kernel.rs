@@ -205,7 +205,7 @@ impl Kernel {
         if !buffer.owner().get()?.is(device.get()?) {
             return Err(self.refused(name, "memory of another device"));
         }
-        Ok(Arg::of_elements(scalar, buffer.from_byte(offset)?))
+        Ok(Arg::of_elements(scalar, buffer.rest_from(offset)?))
     }
 
     fn refused(&self, name: &Bound<'_, PyString>, what: &str) -> PyErr {
