@@ -16,6 +16,8 @@ from girih.torch import device, storages
 
 _counts = Counter()
 _is_strict = False
+# Parameters that batch norms write to although their schemas do not say so.
+_WRITTEN = ("running_mean", "running_var")
 _VIEWS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 
 
@@ -132,12 +134,12 @@ def on_host(operation, *args, **kwargs):
     schema, view = operation._schema, HostView()
     originals, outs = {}, []
 
-    def host(value, parameter=None):
+    def host(value, parameter):
         if isinstance(value, torch.device) and value.type == "girih":
             return torch.device("cpu")
         if not isinstance(value, torch.Tensor):
             return value
-        is_written = parameter is not None and parameter.alias_info is not None and parameter.alias_info.is_write
+        is_written = parameter.name in _WRITTEN or (parameter.alias_info is not None and parameter.alias_info.is_write)
         if is_written and parameter.is_out and value.device.type == "girih":
             stand_in = torch.empty_strided(value.size(), value.stride(), dtype=value.dtype)
             outs.append((value, stand_in))
