@@ -86,8 +86,7 @@ def upload(target: torch.Tensor, source: torch.Tensor) -> None:
     """Writes a host's tensor to one of the device that has its shape."""
     if target.numel() == 0:
         return
-    is_plain = target.is_contiguous()
-    if is_plain and device.current().kind != "cpu":
+    if target.is_contiguous() and device.current().kind != "cpu":
         source = source.to(target.dtype).contiguous()
         buffer, offset = storages.place_of(target)
         buffer.write(_memory(source), offset)

@@ -40,6 +40,7 @@ def _copy_on_device(source, target):
         return
     if source.numel() == 0:
         return
+    host.note("aten::copy_")
     view = host.HostView()
     view.of(target).copy_(view.of(source))
     view.written(target)

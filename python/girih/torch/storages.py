@@ -14,7 +14,7 @@ from girih.torch import device
 
 HOST, EXTENSION = 1, 12
 
-# The codes of DLPack: integer, unsigned, float, bfloat, complex, bool, and the 8-bit floats.
+# The codes of DLPack: integer, unsigned, float, bfloat, bool.
 _CODES = {
     torch.int8: (0, 8),
     torch.int16: (0, 16),
@@ -28,8 +28,6 @@ _CODES = {
     torch.float32: (2, 32),
     torch.float64: (2, 64),
     torch.bfloat16: (4, 16),
-    torch.complex64: (5, 64),
-    torch.complex128: (5, 128),
     torch.bool: (6, 8),
 }
 
@@ -79,8 +77,6 @@ def _forget(managed):
 
 def _import(address, kind, size, stride, dtype, owner, registered):
     """A tensor over memory at an address, which keeps `owner`."""
-    if dtype not in _CODES:
-        raise NotImplementedError(f"tensors of {dtype} cannot be on the device girih")
     code, bits = _CODES[dtype]
     numbers = ctypes.c_int64 * max(len(size), 1)
     shape, strides = numbers(*size), numbers(*stride)
@@ -108,6 +104,8 @@ def empty(size, stride=None, dtype=None) -> torch.Tensor:
     size = [int(length) for length in size]
     stride = contiguous(size) if stride is None else [int(step) for step in stride]
     dtype = dtype or torch.get_default_dtype()
+    if dtype not in _CODES:
+        raise NotImplementedError(f"tensors of {dtype} cannot be on the device girih")
     # Memory in whole words, for devices that move no others.
     nbytes = -(-max(span(size, stride) * dtype.itemsize, 1) // 16) * 16
     buffer = device.current().allocate(nbytes)

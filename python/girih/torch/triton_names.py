@@ -81,7 +81,7 @@ class GPUTarget:
         self.backend, self.arch, self.warp_size = backend, arch, warp_size
 
 
-class _Backend:
+class Backend:
     """What Triton compiles with; its name takes part in the keys of Inductor's caches."""
 
     def hash(self):
@@ -141,7 +141,7 @@ def register() -> None:
     language.extra = _module("triton.language.extra", _Language)
     language.extra.libdevice = _module("triton.language.extra.libdevice", _Language)
     compiler = _module("triton.compiler", CompiledKernel=CompiledKernel)
-    compiler.compiler = _module("triton.compiler.compiler", ASTSource=ASTSource, CompiledKernel=CompiledKernel, triton_key=_key, make_backend=lambda target: _Backend())
+    compiler.compiler = _module("triton.compiler.compiler", ASTSource=ASTSource, CompiledKernel=CompiledKernel, triton_key=_key, make_backend=lambda target: Backend())
     compiler.errors = _module("triton.compiler.errors", CompilationError=CompilationError)
     backends = _module("triton.backends", backends={})
     backends.compiler = _module("triton.backends.compiler", GPUTarget=GPUTarget)
@@ -154,7 +154,12 @@ def register() -> None:
     runtime.cache = _module("triton.runtime.cache", triton_key=_key)
     names = {"Config": Config, "JITFunction": JITFunction, "jit": _jit, "cdiv": _cdiv, "next_power_of_2": _next_power_of_2}
     parts = {"language": language, "compiler": compiler, "backends": backends, "runtime": runtime}
-    _module("triton", __version__="3.6.0", **names, **parts)
+    _module("triton", __version__="3.6.0", is_stand_in=True, **names, **parts)
+
+
+def is_stand_in() -> bool:
+    """Whether `triton` is this module."""
+    return getattr(sys.modules.get("triton"), "is_stand_in", False)
 
 
 def _module(name, kind=types.ModuleType, **names):

@@ -1,5 +1,6 @@
 """Registers the device with Inductor: its scheduler, its wrapper, and what runs its kernels."""
 
+import torch
 import torch._inductor.async_compile as async_compile
 import torch._inductor.config as config
 import torch._inductor.scheduler as scheduler
@@ -8,6 +9,7 @@ from torch._inductor.codegen.common import DeviceOpOverrides, register_backend_f
 from torch._inductor.codegen.triton import TritonScheduling
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 
+from girih.torch import triton_names
 from girih.torch.inductor.kernels import Kernel
 
 
@@ -42,6 +44,20 @@ def register() -> None:
     config.triton.mix_order_reduction = False
     config.triton.cooperative_reductions = False
     _launch_ours()
+    _need_no_driver()
+
+
+def _need_no_driver() -> None:
+    """Where Triton is installed but has no card, the key of Inductor's caches names Girih in the place of Triton's driver."""
+    theirs = torch.utils._triton.triton_backend
+
+    def triton_backend():
+        try:
+            return theirs()
+        except RuntimeError:
+            return triton_names.Backend()
+
+    torch.utils._triton.triton_backend = triton_backend
 
 
 def _launch_ours() -> None:
@@ -51,6 +67,8 @@ def _launch_ours() -> None:
     def triton(self, kernel_name, source_code, device_str="cuda"):
         if device_str == "girih":
             return Kernel(kernel_name, source_code)
+        if triton_names.is_stand_in():
+            raise RuntimeError(f"torch.compile for tensors of `{device_str}` needs Triton, which is not installed")
         return theirs(self, kernel_name, source_code, device_str)
 
     async_compile.AsyncCompile.triton = triton

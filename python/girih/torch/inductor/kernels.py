@@ -15,6 +15,7 @@ from torch._inductor.runtime.triton_helpers import libdevice, math as tl_math
 """
 # Elements of a program of a pointwise kernel, and of a reduction at once.
 _ELEMENTS, _REDUCED = 1024, 2048
+_WARPS = 4
 _POINTWISE = "pointwise"
 
 
@@ -45,7 +46,7 @@ class Kernel:
                 given[name] = (buffer, offset, kind[1:])
             else:
                 given[name] = value
-        self._kernel.launch(device.current(), self._grid(given), given, num_warps=self._warps())
+        self._kernel.launch(device.current(), self._grid(given), given, num_warps=_WARPS)
 
     def _grid(self, given):
         numbers = tuple(given[name] for name in given if name.endswith("numel"))
@@ -56,9 +57,6 @@ class Kernel:
             expression = GridExpr.from_meta({"grid_type": self._grid_type}, self._blocks)
             self._grids[numbers] = tuple(int(n) for n in expression.eval_slow(values))
         return self._grids[numbers]
-
-    def _warps(self):
-        return 4
 
 
 def blocks(parameters: list[str], hints: dict[str, int], kind: str) -> dict[str, int]:

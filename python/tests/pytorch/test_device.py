@@ -157,3 +157,9 @@ def test_products_of_halves(dtype):
     torch.manual_seed(0)
     a, b = torch.randn(33, 70).to(dtype), torch.randn(70, 19).to(dtype)
     torch.testing.assert_close((on_device(a) @ on_device(b)).cpu(), (a.float() @ b.float()).to(dtype), rtol=2e-2, atol=2e-2)
+
+
+def test_types_that_are_refused():
+    for make in (lambda: torch.ones(2, dtype=torch.complex64).to("girih"), lambda: torch.fft.fft(torch.ones(4, device="girih"))):
+        with pytest.raises(NotImplementedError, match="torch.complex64 cannot be on the device girih"):
+            make()

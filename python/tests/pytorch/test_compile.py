@@ -4,6 +4,7 @@ import girih.torch
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._inductor.compile_fx import compile_fx
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +41,7 @@ def test_sizes_may_change():
 
     def counted(graph, example):
         seen.append(graph)
-        return torch._inductor.compile_fx.compile_fx(graph, example)
+        return compile_fx(graph, example)
 
     f = torch.compile(lambda x: torch.softmax(x * 2, -1), dynamic=True, backend=counted)
     for shape in [(3, 5), (40, 7), (17, 300)]:
