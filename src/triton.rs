@@ -272,10 +272,6 @@ impl Loaded {
     /// # Errors
     /// If an argument is missing or unknown, or if no program would run. What does not fit its parameter is said by the device.
     pub fn command(&self, grid: [u32; 3], arguments: &[(&str, girih_runtime::Argument)]) -> Result<Command, Error> {
-        if let Some(dimension) = (0..3).find(|i| grid[*i] == 0) {
-            let message = format!("the grid is 0 in {}, so no program would run", ["x", "y", "z"][dimension]);
-            return Err(self.wrong(message, "a grid has at least one program in each dimension"));
-        }
         let known = &self.head.all;
         // `t.0` is an element of the tuple `t`.
         let base = |name: &str| name.split('.').next().map(str::to_owned);
@@ -297,11 +293,20 @@ impl Loaded {
                 }
             }
         }
-        Ok(Command::Dispatch(Dispatch {
-            program: self.program.clone(),
-            arguments: given,
-            grid: Grid::Workgroups(grid),
-        }))
+        self.dispatch(grid, given)
+    }
+
+    /// The same with the arguments in the order of the parameters that are left.
+    ///
+    /// # Errors
+    /// If no program would run.
+    pub(crate) fn dispatch(&self, grid: [u32; 3], arguments: Vec<girih_runtime::Argument>) -> Result<Command, Error> {
+        if let Some(dimension) = (0..3).find(|i| grid[*i] == 0) {
+            let message = format!("the grid is 0 in {}, so no program would run", ["x", "y", "z"][dimension]);
+            return Err(self.wrong(message, "a grid has at least one program in each dimension"));
+        }
+        let program = self.program.clone();
+        Ok(Command::Dispatch(Dispatch { program, arguments, grid: Grid::Workgroups(grid) }))
     }
 
     /// Runs so many programs; see [`Loaded::command`].

@@ -58,6 +58,13 @@ macro_rules! args {
     };
 }
 
+impl Arg<'_> {
+    /// Memory of the device that consists of such elements.
+    pub fn of_elements(scalar: Scalar, buffer: Buffer) -> Self {
+        Arg(Given::Placed(Some(scalar), buffer))
+    }
+}
+
 impl<T: Element> From<&Array<T>> for Arg<'_> {
     fn from(array: &Array<T>) -> Self {
         Arg(Given::Placed(Some(T::SCALAR), array.buffer().clone()))

@@ -1,6 +1,6 @@
 //! Triton kernels launched with arrays and numbers of Rust.
 
-use super::arguments::{Args, Given};
+use super::arguments::{Arg, Args, Given};
 use super::launch::{Called, listed, run};
 use crate::error::Error;
 use crate::triton::{Argument, Constant, KernelFile, Loaded, Parameter, Request};
@@ -25,7 +25,12 @@ pub struct TritonKernel {
 #[derive(Debug)]
 struct Specialised {
     device: Device,
-    arguments: Vec<(String, Argument)>,
+    /// For each of the kernel's parameters what it was compiled for; none where nothing was given.
+    arguments: Vec<Option<Argument>>,
+    /// For each of the kernel's parameters whether the number itself was looked at.
+    exact: Vec<bool>,
+    /// Which of the kernel's parameters each parameter of the program is.
+    slots: Vec<usize>,
     loaded: Loaded,
 }
 
@@ -76,57 +81,119 @@ impl TritonKernel {
         }
     }
 
+    /// Its parameters, in order.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
     /// Runs so many programs of the kernel on a device. It waits as [`LoadedKernel::launch`](super::LoadedKernel::launch) does.
     ///
     /// # Errors
     /// What is wrong with the kernel, with the arguments, or with the run.
     pub fn launch(&self, device: &Device, grid: [u32; 3], arguments: Args<'_>) -> Result<(), Error> {
-        let wrong = |error| Error::new(self.sources.clone(), vec![error]);
         let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-        let called = Called { name: &self.request.kernel, span: self.span, parameters: &names };
-        let given = called.sorted(arguments).map_err(wrong)?;
-        let mut asked = vec![];
-        for (name, given) in &given {
-            let constexpr = self.parameters.iter().any(|parameter| parameter.name == *name && parameter.constexpr);
-            let Some(argument) = argument(given, constexpr) else {
-                let wanted = if constexpr { "a constant" } else { "an array with a type" };
-                let message = format!("`{name}` of `{}` is {wanted}, and is given {}", called.name, given.what());
-                return Err(wrong(called.wrong(&message)));
-            };
-            asked.push((name.clone(), argument));
+        let sorted = self.called(&names).sorted(arguments).map_err(|error| self.wrong(error))?;
+        let mut by_position: Vec<Option<Arg<'_>>> = names.iter().map(|_| None).collect();
+        for (name, given) in sorted {
+            if let Some(position) = names.iter().position(|other| *other == name) {
+                by_position[position] = Some(Arg(given));
+            }
         }
-        let specialised = self.specialise(device, asked)?;
-        let loaded = &specialised.loaded;
-        let types = &loaded.head;
-        let needed = given.into_iter().filter_map(|(name, given)| {
-            let at = types.parameters.iter().position(|parameter| *parameter == name)?;
-            Some((name, given, types.types[at]))
-        });
+        self.launch_with(device, grid, by_position)
+    }
+
+    /// The same with an argument for each of the [parameters](Self::parameters), in order; none for those that need not be given.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    pub fn launch_with(&self, device: &Device, grid: [u32; 3], mut given: Vec<Option<Arg<'_>>>) -> Result<(), Error> {
+        let specialised = self.specialise(device, self.kinds(&given)?)?;
+        let Specialised { loaded, slots, .. } = &*specialised;
+        let head = &loaded.head;
+        let mut needed = vec![];
+        for (slot, ty) in slots.iter().zip(&head.types) {
+            let name = &self.parameters[*slot].name;
+            match given[*slot].take() {
+                Some(Arg(given)) => needed.push((name.clone(), given, *ty)),
+                None => {
+                    let message = format!("the parameter `{name}` is not given");
+                    return Err(self.wrong(self.called(&[]).wrong(&message)));
+                }
+            }
+        }
         let command = |arguments: Vec<(String, runtime::Argument)>| {
-            let arguments: Vec<(&str, runtime::Argument)> =
-                arguments.iter().map(|(name, argument)| (name.as_str(), argument.clone())).collect();
-            loaded.command(grid, &arguments).map_err(|error| error.into_report().diagnostics)
+            let arguments = arguments.into_iter().map(|(_, argument)| argument).collect();
+            loaded.dispatch(grid, arguments).map_err(|error| first(error.into_report().diagnostics))
         };
-        run(device, &called, needed.collect(), |arguments| command(arguments).map_err(first))
-            .map_err(|error| Error::new(loaded.sources.clone(), vec![error]))
+        run(device, &self.called(&[]), needed, command).map_err(|error| loaded.report(vec![error]))
+    }
+
+    /// Compiles the kernel for a device and such arguments, and launches nothing.
+    ///
+    /// # Errors
+    /// What is wrong with the kernel or with the arguments.
+    pub fn warm_up(&self, device: &Device, given: &[Option<Arg<'_>>]) -> Result<(), Error> {
+        self.specialise(device, self.kinds(given)?).map(|_| ())
+    }
+
+    /// What the kernel is compiled for where it is given these.
+    fn kinds(&self, given: &[Option<Arg<'_>>]) -> Result<Vec<Option<Argument>>, Error> {
+        let kind = |(parameter, given): (&Parameter, &Option<Arg<'_>>)| {
+            let Some(Arg(given)) = given else { return Ok(None) };
+            let Some(argument) = argument(given, parameter.constexpr) else {
+                let wanted = if parameter.constexpr { "a constant" } else { "an array with a type" };
+                let (name, kernel) = (&parameter.name, &self.request.kernel);
+                let message = format!("`{name}` of `{kernel}` is {wanted}, and is given {}", given.what());
+                return Err(self.wrong(self.called(&[]).wrong(&message)));
+            };
+            Ok(Some(argument))
+        };
+        self.parameters.iter().zip(given).map(kind).collect()
+    }
+
+    fn called<'k>(&'k self, parameters: &'k [&'k str]) -> Called<'k> {
+        Called { name: &self.request.kernel, span: self.span, parameters }
+    }
+
+    fn wrong(&self, error: Diagnostic) -> Error {
+        Error::new(self.sources.clone(), vec![error])
     }
 
     /// What was compiled for a device and such arguments, or is compiled for them.
-    fn specialise(&self, device: &Device, arguments: Vec<(String, Argument)>) -> Result<Arc<Specialised>, Error> {
+    fn specialise(&self, device: &Device, arguments: Vec<Option<Argument>>) -> Result<Arc<Specialised>, Error> {
         let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = all.iter().find(|before| {
-            before.device.is(device) && is_same(&before.arguments, &arguments, &before.loaded.head.exact)
-        });
+        let found = all.iter().find(|before| before.device.is(device) && before.is_right_for(&arguments));
         if let Some(found) = found {
             return Ok(found.clone());
         }
-        let request = Request { arguments: arguments.clone(), ..self.request.clone() };
+        let named = self.parameters.iter().zip(&arguments);
+        let given = named.filter_map(|(parameter, argument)| Some((parameter.name.clone(), argument.clone()?)));
+        let request = Request { arguments: given.collect(), ..self.request.clone() };
         let loaded = self.file.load(device, &request)?;
-        let made = Arc::new(Specialised { device: device.clone(), arguments, loaded });
+        let head = &loaded.head;
+        let exact = self.parameters.iter().map(|parameter| head.exact.contains(&parameter.name)).collect();
+        let slot = |name: &String| self.parameters.iter().position(|parameter| parameter.name == *name);
+        let slots = head.parameters.iter().filter_map(slot).collect();
+        let made = Arc::new(Specialised { device: device.clone(), arguments, exact, slots, loaded });
         all.push(made.clone());
         Ok(made)
     }
 }
+
+impl Specialised {
+    /// Whether it is right for other arguments than those that it was compiled for.
+    fn is_right_for(&self, asked: &[Option<Argument>]) -> bool {
+        let like = |((old, new), exact): ((&Option<Argument>, &Option<Argument>), &bool)| match (old, new) {
+            (Some(old), Some(new)) => old == new || !exact && old.representative() == new.representative(),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        self.arguments.len() == asked.len() && self.arguments.iter().zip(asked).zip(&self.exact).all(like)
+    }
+}
+
+/// Bytes that a buffer begins at a multiple of where nothing else is said.
+const ALIGNED: u32 = 16;
 
 /// The first of some errors.
 fn first(errors: Vec<Diagnostic>) -> Diagnostic {
@@ -140,9 +207,12 @@ fn argument(given: &Given<'_>, constexpr: bool) -> Option<Argument> {
         return constant(given).map(Argument::Constant);
     }
     Some(match given {
-        Given::Read(scalar, _) | Given::Written(scalar, _) | Given::Placed(Some(scalar), _) => {
-            Argument::Buffer(*scalar)
-        }
+        Given::Read(scalar, _) | Given::Written(scalar, _) => Argument::Buffer(*scalar),
+        // One that reaches beyond its memory is refused when it is launched.
+        Given::Placed(Some(scalar), buffer) => match buffer.in_driver() {
+            Ok(slice) if slice.align < ALIGNED => Argument::UnalignedBuffer(*scalar),
+            Ok(_) | Err(_) => Argument::Buffer(*scalar),
+        },
         Given::Placed(None, _) => return None,
         Given::Int(scalar, value) => Argument::Scalar(*scalar, *value as u64 & (u64::MAX >> (64 - scalar.bits()))),
         // As Python's floats are.
@@ -150,15 +220,6 @@ fn argument(given: &Given<'_>, constexpr: bool) -> Option<Argument> {
         Given::Bool(truth) => Argument::Scalar(Scalar::Bool, u64::from(*truth)),
         Given::Text(_) | Given::None => return constant(given).map(Argument::Constant),
     })
-}
-
-/// Whether a kernel that was compiled for some arguments is right for others.
-fn is_same(before: &[(String, Argument)], asked: &[(String, Argument)], exact: &[String]) -> bool {
-    before.len() == asked.len()
-        && before.iter().all(|(name, old)| {
-            let new = asked.iter().find(|(other, _)| other == name).map(|(_, argument)| argument);
-            new.is_some_and(|new| old == new || !exact.contains(name) && old.representative() == new.representative())
-        })
 }
 
 /// The same as a constant of Python; none for an array.

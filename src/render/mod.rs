@@ -39,7 +39,7 @@ mod watch;
 mod workers;
 
 pub use frame::{Frame, MOST_PIXELS, Pixel, Size};
-pub use output::{Output, write_png};
+pub use output::{Output, png_bytes, write_png};
 pub use painting::Painting;
 pub use picture::{Picture, Pixels};
 pub(crate) use read_pixels::Source;

@@ -167,6 +167,16 @@ pub fn write_png(path: &Path, frame: &Frame) -> Result<(), Error> {
         .map_err(|error| cannot_write(path, error))
 }
 
+/// A picture as the bytes of a PNG file.
+///
+/// # Errors
+/// If it cannot be encoded.
+pub fn png_bytes(frame: &Frame) -> Result<Vec<u8>, Error> {
+    let mut bytes = vec![];
+    encode_png(&mut bytes, frame).map_err(|error| cannot_write(Path::new("picture.png"), error))?;
+    Ok(bytes)
+}
+
 /// Encodes a picture as PNG. Opacity is left out: every pixel is opaque.
 fn encode_png(writer: impl Write, frame: &Frame) -> Result<(), png::EncodingError> {
     let rgb: Vec<u8> = frame.pixels.iter().flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();

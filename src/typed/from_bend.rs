@@ -5,6 +5,7 @@
 //! box is made in the box that it stays in.
 
 use super::bend::Bend;
+use super::dynamic::Value;
 use super::plan::{Chain, Form, Plan, PlanId};
 use super::store::Store;
 use super::to_bend::Failure;
@@ -79,6 +80,22 @@ impl Slot {
         }
     }
 
+    /// The value of a type that is not Rust's: numbers, text and lists are made as those of Rust are.
+    pub(super) fn value(self) -> Option<Value> {
+        let boxed = match self.0 {
+            Held::Number(number) => return Some(number.into()),
+            Held::Boxed(boxed) => boxed,
+        };
+        let boxed = match boxed.downcast::<Value>() {
+            Ok(value) => return Some(*value),
+            Err(boxed) => boxed,
+        };
+        match boxed.downcast::<String>() {
+            Ok(text) => Some(Value::Text(*text)),
+            Err(boxed) => boxed.downcast().ok().map(|items| Value::List(*items)),
+        }
+    }
+
     pub(crate) fn boxed<T: 'static>(self) -> Option<Box<T>> {
         match self.0 {
             Held::Number(_) => None,
@@ -105,6 +122,15 @@ impl Slots {
         Some(())
     }
 
+    /// The values behind the last [beginning](Taker::begin), in order, and of which constructor it is.
+    pub(super) fn since_beginning<T: Bend>(&mut self) -> Option<(Option<CtorId>, Vec<T>)> {
+        let is_beginning = |slot: &Slot| matches!(&slot.0, Held::Boxed(value) if value.is::<Beginning>());
+        let at = self.all.iter().rposition(is_beginning)?;
+        let parts = self.all.drain(at + 1..).map(T::unpack).collect::<Option<Vec<T>>>()?;
+        let Beginning(ctor) = *self.all.pop()?.boxed()?;
+        Some((ctor, parts))
+    }
+
     /// The value on top, which stays there.
     fn top<T: 'static>(&mut self) -> Option<&mut T> {
         match self.all.last_mut()? {
@@ -122,6 +148,9 @@ impl Slots {
         self.all.extend(taken.into_iter().map(|(_, slot)| slot));
     }
 }
+
+/// Stands below the parts of a value whose number Rust's types do not say.
+struct Beginning(Option<CtorId>);
 
 /// Puts the last value at the end of the list below it.
 fn append<T: Bend>(slots: &mut Slots) -> Option<()> {
@@ -168,6 +197,29 @@ impl<'p> Taker<'p> {
     /// The value is this number.
     pub fn number(&mut self, number: Num) -> Result<(), Misfit> {
         self.slots.all.push(Slot(Held::Number(number)));
+        Ok(())
+    }
+
+    /// What is wanted here.
+    pub(super) fn form(&self) -> &'p Form {
+        let plans = self.plans;
+        &plans[self.at].form
+    }
+
+    /// The parts of a tuple, or the fields of a constructor, are read from here on.
+    pub(super) fn begin(&mut self, ctor: Option<CtorId>) {
+        self.slots.all.push(Slot(Held::Boxed(Box::new(Beginning(ctor)))));
+    }
+
+    /// How many fields a constructor has.
+    pub(super) fn field_count(&self, ctor: CtorId) -> usize {
+        self.program.ctors[ctor].fields.len()
+    }
+
+    /// The value has parts whose types are not known, either.
+    pub(super) fn untyped_parts(&mut self, reads: &[Read], build: Build) -> Result<(), Misfit> {
+        self.tasks.push(Task::Build(build));
+        self.tasks.extend(reads.iter().rev().map(|read| Task::Read(*read, self.at)));
         Ok(())
     }
 
@@ -233,7 +285,11 @@ impl<'p> Taker<'p> {
 
     /// The value is a list.
     pub fn list<T: Bend>(&mut self, seen: Seen) -> Result<(), Misfit> {
-        let Form::List(chain, item) = self.plans[self.at].form else { return Err(self.misfit(seen)) };
+        let (chain, item) = match self.plans[self.at].form {
+            Form::List(chain, item) => (chain, item),
+            Form::Any(_, Some(chain)) => (chain, self.at),
+            _ => return Err(self.misfit(seen)),
+        };
         let list = ListOf { list: self.at, chain, read: T::take, item, append: append::<T> };
         self.done::<Vec<T>>(vec![])?;
         self.rest_of_list(seen, list)
@@ -255,7 +311,10 @@ impl<'p> Taker<'p> {
 
     /// The value is a text.
     pub fn text(&mut self, seen: Seen) -> Result<(), Misfit> {
-        let Form::Text(chain) = self.plans[self.at].form else { return Err(self.misfit(seen)) };
+        let chain = match self.plans[self.at].form {
+            Form::Text(chain) | Form::Any(Some(chain), _) => chain,
+            _ => return Err(self.misfit(seen)),
+        };
         self.done(String::new())?;
         self.rest_of_text(seen, chain, self.at)
     }

@@ -1,6 +1,7 @@
 //! A function of a program as a function of Rust.
 
 use super::bend::{Arguments, Bend};
+use super::dynamic::{Value, Values};
 use super::from_bend::{Misfit, Seen, Whole, take};
 use super::names::{rust_for, rust_name};
 use super::plan::{Mismatch, Plan, PlanId, Planner};
@@ -97,10 +98,31 @@ impl Program {
         name: &str,
         options: &RunOptions,
     ) -> Result<Function<A, R>, Error> {
+        self.function_under(options, |program, sources| Contract::new::<A, R>(program, name, sources))
+    }
+
+    /// A function whose arguments are of these types, which values without types of Rust have.
+    ///
+    /// # Errors
+    /// As [`function_with`](Self::function_with), and if a type is not known.
+    pub(super) fn function_of_types(
+        &self,
+        name: &str,
+        arguments: &[Type],
+        options: &RunOptions,
+    ) -> Result<Function<Values, Value>, Error> {
+        self.function_under(options, |program, sources| Contract::of_types(program, name, arguments, sources))
+    }
+
+    fn function_under<A, R>(
+        &self,
+        options: &RunOptions,
+        contract: impl FnOnce(&term::Program, Sources) -> Result<Contract, Vec<Diagnostic>> + Send,
+    ) -> Result<Function<A, R>, Error> {
         let program = self.core_program()?;
         let sources = self.report().sources;
         let make = || {
-            let contract = Contract::new::<A, R>(program, name, sources.clone())?;
+            let contract = contract(program, sources.clone())?;
             let (callable, choice) = Callable::new(program, &contract, options)?;
             Ok((contract, callable, choice))
         };
@@ -130,13 +152,34 @@ impl<A: Arguments, R: Bend> Function<A, R> {
     /// # Errors
     /// As [`call`](Self::call), and if `host` itself calls the function that it is the host of.
     pub fn call_with(&self, arguments: &A, host: &mut dyn Host) -> Result<R, Error> {
+        self.call_each(&arguments.each(), host)
+    }
+}
+
+impl Function<Values, Value> {
+    /// Calls the function with values of the types that it was looked up for. Effects go through `host`.
+    ///
+    /// # Errors
+    /// As [`call_with`](Self::call_with).
+    pub fn call_values(&self, arguments: &[Value], host: &mut dyn Host) -> Result<Value, Error> {
+        let arguments: Vec<&dyn Give> = arguments.iter().map(|argument| argument as &dyn Give).collect();
+        if arguments.len() != self.contract.arguments.len() {
+            let message = format!("`{}` takes {} arguments", self.contract.name, self.contract.arguments.len());
+            return Err(Error::from(Diagnostic::new(ErrorCode::BadArguments, Span::NONE, message)));
+        }
+        self.call_each(&arguments, host)
+    }
+}
+
+impl<A, R: Bend> Function<A, R> {
+    fn call_each(&self, arguments: &[&dyn Give], host: &mut dyn Host) -> Result<R, Error> {
         let mut call = || {
             if Caller::is_here(&self.caller) {
                 return Err(self.contract.in_its_own_call());
             }
             let mut callable = self.callable.lock().unwrap_or_else(PoisonError::into_inner);
             let _caller = Caller::begin(&self.caller);
-            callable.call::<R>(&self.contract, &arguments.each(), host)
+            callable.call::<R>(&self.contract, arguments, host)
         };
         call().map_err(|diagnostic| Error::new(self.contract.sources.clone(), vec![diagnostic]))
     }
@@ -214,6 +257,41 @@ impl Contract {
         Ok(Contract { name: name.to_owned(), def, sources, plans, arguments, result, performs })
     }
 
+    /// What values of these types go in, and what comes out.
+    fn of_types(
+        program: &term::Program,
+        name: &str,
+        given: &[Type],
+        sources: Sources,
+    ) -> Result<Contract, Vec<Diagnostic>> {
+        let def = found(program, name).map_err(|error| vec![error])?;
+        let scheme = &program.defs[def].ty;
+        let wrong = |what: String, mismatch: Mismatch| {
+            let (bend, why) = (mismatch.bend, mismatch.why);
+            let message = format!("{what} of `{name}` is `{bend}`: {why}");
+            let hint = "write the types of its parameters and of its result in its definition";
+            vec![Diagnostic::new(ErrorCode::RustType, program.defs[def].span, message).hint(hint)]
+        };
+        // The variables become what the arguments are.
+        let mut planner = Planner::new(program, scheme);
+        let (mut ty, mut arguments) = (&scheme.ty, vec![]);
+        for (number, own) in given.iter().enumerate() {
+            let Type::Arrow(declared, rest) = ty else { return Err(vec![miscounted(program, def, given.len())]) };
+            planner.bind(declared, own);
+            let plan = planner.plan::<Value>(own);
+            arguments.push(plan.map_err(|mismatch| wrong(format!("argument {}", number + 1), mismatch))?);
+            ty = rest;
+        }
+        let (performs, ty) = match ty {
+            Type::Data(id, inner) if is_io(program, *id) => (true, inner.first().unwrap_or(&Type::Any)),
+            other => (false, other),
+        };
+        let result = planner.bound_in(ty);
+        let result = planner.plan::<Value>(&result).map_err(|mismatch| wrong("the result".to_owned(), mismatch))?;
+        let plans = planner.finish();
+        Ok(Contract { name: name.to_owned(), def, sources, plans, arguments, result, performs })
+    }
+
     /// That the function is called by the host of its own call.
     #[cold]
     fn in_its_own_call(&self) -> Diagnostic {
@@ -235,6 +313,19 @@ fn is_io(program: &term::Program, id: term::TypeId) -> bool {
 fn tuple(names: impl IntoIterator<Item = String>) -> String {
     let names: Vec<String> = names.into_iter().collect();
     if let [only] = &names[..] { format!("({only},)") } else { format!("({})", names.join(", ")) }
+}
+
+/// The definition of a name.
+pub(super) fn found(program: &term::Program, name: &str) -> Result<DefId, Diagnostic> {
+    program.def_named(name).ok_or_else(|| no_function(program, name))
+}
+
+/// That a function is given another number of arguments than it takes.
+pub(super) fn miscounted(program: &term::Program, def: DefId, count: usize) -> Diagnostic {
+    let term::Def { name, ty, span, .. } = &program.defs[def];
+    let given = counted(count, "argument");
+    let message = format!("`{name}` is `{}`, and is given {given}", show_scheme(program, ty));
+    Diagnostic::new(ErrorCode::BadArguments, *span, message)
 }
 
 fn no_function(program: &term::Program, name: &str) -> Diagnostic {

@@ -9,6 +9,7 @@
 //! | which Rust type stands for which Bend type; decided when a function is looked up | [`Planner`] |
 //! | passes values into a program | [`Giver`] |
 //! | takes values out of a program | [`Taker`] |
+//! | values whose types are known only when the program is, for other languages | [`Value`] |
 //!
 //! A type of your own gets `Bend` by a derive macro:
 //!
@@ -40,6 +41,7 @@
 //! ```
 
 mod bend;
+mod dynamic;
 mod from_bend;
 mod function;
 mod names;
@@ -49,9 +51,10 @@ mod to_bend;
 mod tree;
 
 pub use bend::{Arguments, Bend};
+pub use dynamic::{Constructor, Signature, Value, Values};
 pub use from_bend::{Build, Misfit, Read, Seen, Slot, Slots, Taker};
 pub use function::Function;
-pub use girih_term::ty::Type;
+pub use girih_term::{CtorId, ty::Type};
 pub use plan::{FieldOf, Mismatch, PlanId, Planner, Shape, VariantOf};
 pub use to_bend::{Give, Giver};
 pub use tree::{Deep, Tree};

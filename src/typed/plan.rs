@@ -47,6 +47,8 @@ pub(crate) enum Form {
     Text(Chain),
     List(Chain, PlanId),
     Tuple(Vec<PlanId>),
+    /// Whatever comes, as the program's own values are: texts, lists, tuples, data.
+    Any(Option<Chain>, Option<Chain>),
     /// In the order of the variants in Rust.
     Data(TypeId, Vec<Type>, Vec<Variant>),
 }
@@ -310,6 +312,55 @@ impl<'p> Planner<'p> {
         Ok(Shape(Form::Data(id, arguments, planned)))
     }
 
+    /// What the variables of a type are where it is this one.
+    pub(super) fn bind(&mut self, ty: &Type, own: &Type) {
+        let mut waiting = vec![(ty, own)];
+        while let Some(pair) = waiting.pop() {
+            match pair {
+                (Type::Param(number), own) => {
+                    if let Some(bound) = self.bound.get_mut(*number as usize) {
+                        bound.get_or_insert(own.clone());
+                    }
+                }
+                (Type::Data(_, types), Type::Data(_, owns)) | (Type::Tuple(types), Type::Tuple(owns)) => {
+                    waiting.extend(types.iter().zip(owns));
+                }
+                _others_have_no_variables => {}
+            }
+        }
+    }
+
+    /// A type with what its variables are; those of which nothing is known are `u24`, for no value can be of them.
+    pub(super) fn bound_in(&self, ty: &Type) -> Type {
+        let types: Vec<Type> = self.bound.iter().map(|ty| ty.clone().unwrap_or(Type::Num(NumKind::U24))).collect();
+        ty.with(&types)
+    }
+
+    /// Whatever comes.
+    pub(super) fn any(&self) -> Shape {
+        let known = &self.program.known;
+        let chain = |cons: Option<CtorId>, nil: Option<CtorId>| Some(Chain { cons: cons?, nil: nil? });
+        Shape(Form::Any(chain(known.string_cons, known.string_nil), chain(known.list_cons, known.list_nil)))
+    }
+
+    /// Whether a type is that of lists.
+    pub(super) fn is_list(&self, ty: &Type) -> bool {
+        let list = self.program.known.list_cons.map(|cons| self.program.ctors[cons].ty);
+        matches!(ty, Type::Data(id, _) if Some(*id) == list)
+    }
+
+    /// A data type with all its constructors, whatever they are called.
+    pub(super) fn all_of_data<T: Bend>(&mut self, ty: &Type) -> Result<Shape, Mismatch> {
+        let Type::Data(id, arguments) = ty else { return Err(self.mismatch::<T>(ty, "")) };
+        let program = self.program;
+        let mut variants = vec![];
+        for ctor in &program.types[*id].ctors {
+            let fields: Vec<FieldOf> = program.ctors[*ctor].fields.iter().map(|_| FieldOf::unnamed::<T>()).collect();
+            variants.push(Variant { ctor: *ctor, fields: self.fields::<T>(ty, *ctor, arguments, &fields)? });
+        }
+        Ok(Shape(Form::Data(*id, arguments.clone(), variants)))
+    }
+
     /// The fields of a constructor, each with its number in Rust.
     fn fields<T: Bend>(
         &mut self,
@@ -355,7 +406,7 @@ impl<'p> Planner<'p> {
 
     fn type_of(&self, form: &Form) -> Type {
         match form {
-            Form::Open => Type::Any,
+            Form::Open | Form::Any(..) => Type::Any,
             Form::Number(kind) => Type::Num(*kind),
             Form::Era => Type::None,
             Form::Text(chain) => Type::Data(self.program.ctors[chain.cons].ty, vec![]),

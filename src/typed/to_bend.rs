@@ -139,9 +139,44 @@ impl<'a> Giver<'a> {
         Ok(())
     }
 
-    fn form(&self) -> &'a Form {
+    /// A number of this kind, where any type is.
+    pub(super) fn untyped_number(&mut self, number: Num) -> Result<(), Misfit> {
+        self.tasks.push(Task::Number(number));
+        Ok(())
+    }
+
+    /// Text, where any type is.
+    pub(super) fn untyped_text(&mut self, text: &'a str, chain: Chain) -> Result<(), Misfit> {
+        self.tasks.push(Task::Text(text, chain));
+        Ok(())
+    }
+
+    /// A list, where any type is.
+    pub(super) fn untyped_list<T: Bend>(&mut self, items: &'a Vec<T>, chain: Chain) -> Result<(), Misfit> {
+        self.tasks.extend([Task::Items(items, items.len(), self.at, chain), Task::Ctor(chain.nil, 0)]);
+        Ok(())
+    }
+
+    /// A tuple, or a constructor with its fields, where any type is.
+    pub(super) fn untyped_parts<T: Bend>(&mut self, parts: &'a [T], ctor: Option<CtorId>) -> Result<(), Misfit> {
+        match ctor {
+            Some(ctor) => self.tasks.push(Task::Ctor(ctor, parts.len())),
+            None => self.tasks.extend(parts.iter().skip(1).map(|_| Task::Pair)),
+        }
+        self.tasks.extend(parts.iter().rev().map(|part| Task::Value(part, self.at)));
+        Ok(())
+    }
+
+    /// What is wanted here.
+    pub(super) fn form(&self) -> &'a Form {
         let plans = self.plans;
         &plans[self.at].form
+    }
+
+    /// The Bend type that is wanted here, as it is written.
+    pub(super) fn wanted(&self) -> &'a str {
+        let plans = self.plans;
+        &plans[self.at].bend
     }
 }
 

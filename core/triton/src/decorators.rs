@@ -105,7 +105,9 @@ fn given(request: &Request) -> Vec<(String, Value)> {
     let value = |argument: &Argument| match argument {
         Argument::Constant(c) => constant(c),
         Argument::Scalar(scalar, bits) => constant_of(*scalar, *bits),
-        Argument::Buffer(scalar) => Value::Dtype(Dtype { pointer: true, ..Dtype::of(*scalar) }),
+        Argument::Buffer(scalar) | Argument::UnalignedBuffer(scalar) => {
+            Value::Dtype(Dtype { pointer: true, ..Dtype::of(*scalar) })
+        }
     };
     request.arguments.iter().map(|(name, argument)| (name.clone(), value(argument))).collect()
 }

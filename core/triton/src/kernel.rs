@@ -45,8 +45,10 @@ pub enum Argument {
     Constant(Constant),
     /// A number. Its bits decide only what may be assumed of it: whether it is 1, or a multiple of 16.
     Scalar(Scalar, u64),
-    /// A buffer of such elements.
+    /// A buffer of such elements, which begins at a multiple of 16 bytes.
     Buffer(Scalar),
+    /// A buffer of such elements, which begins at any of them.
+    UnalignedBuffer(Scalar),
 }
 
 impl Argument {
@@ -59,7 +61,7 @@ impl Argument {
                 bits => Argument::Scalar(*scalar, if bits.is_multiple_of(DIVISIBLE) { 0 } else { 2 }),
             },
             Argument::Scalar(scalar, _) => Argument::Scalar(*scalar, 0),
-            Argument::Constant(_) | Argument::Buffer(_) => self.clone(),
+            Argument::Constant(_) | Argument::Buffer(_) | Argument::UnalignedBuffer(_) => self.clone(),
         }
     }
 }
@@ -121,16 +123,20 @@ pub struct Compiled {
 
 /// Steps that code which is run when a kernel is compiled may make.
 const FUEL: u64 = 1 << 20;
+/// Bytes that a buffer's address is a multiple of, unless it is said to be unaligned: what the widest access of a thread needs.
+const ALIGNED: u32 = 16;
 /// Of a number that is a multiple of this, it is known.
 const DIVISIBLE: u64 = 16;
 /// A program is run by this many groups of lanes unless something else is said.
 const WARPS: u32 = 4;
 
-/// Whether a decorator is `triton.jit`, in whatever way it is written.
+/// Whether a decorator is `triton.jit` or `girih.jit`, in whatever way it is written.
 pub(super) fn is_jit(decorator: &Expr) -> bool {
     match &decorator.kind {
         ExprKind::Name(name) => name == "jit",
-        ExprKind::Attribute(of, name) => name.name == "jit" && matches!(&of.kind, ExprKind::Name(n) if n == "triton"),
+        ExprKind::Attribute(of, name) => {
+            name.name == "jit" && matches!(&of.kind, ExprKind::Name(n) if n == "triton" || n == "girih")
+        }
         ExprKind::Call(callee, _) => is_jit(callee),
         _others => false,
     }
@@ -395,14 +401,16 @@ fn parameter(
             left.push(name.to_owned());
             Ok(Value::Tensor(Tensor { value: body.b.function.param(name, ty, attrs), ty }))
         }
-        Argument::Buffer(_) if constexpr => body.fail(
+        Argument::Buffer(_) | Argument::UnalignedBuffer(_) if constexpr => body.fail(
             Code::BadArguments,
             span,
             format!("`{name}` is a `tl.constexpr` and is given an array"),
             "give it a constant",
         ),
-        Argument::Buffer(scalar) => {
-            let attrs = ParamAttrs { align: 16, ..ParamAttrs::default() };
+        Argument::Buffer(scalar) | Argument::UnalignedBuffer(scalar) => {
+            let is_aligned = matches!(argument, Argument::Buffer(_));
+            let align = if is_aligned { ALIGNED } else { scalar.bytes() };
+            let attrs = ParamAttrs { align, ..ParamAttrs::default() };
             left.push(name.to_owned());
             let buffer = body.b.function.param(name, Type::Memory(Space::Global), attrs);
             Ok(Value::Pointer(Pointer { buffer, pointee: *scalar, index: None, shape: None }))

@@ -132,7 +132,7 @@ impl Body<'_, '_> {
 
     fn starred_import(&mut self, file: FileId, name: &str, span: Span) -> Made<Option<Value>> {
         for (up, path) in self.module.files.files[file].stars.clone() {
-            if is_triton(&path) && up == 0 {
+            if is_triton(as_triton(&path)) && up == 0 {
                 continue;
             }
             if let Some(found) = self.module.files.import(file, up, &path, span)?
@@ -160,6 +160,7 @@ impl Body<'_, '_> {
     }
 
     fn imported_module(&mut self, file: FileId, up: usize, path: &str, span: Span) -> Made<Value> {
+        let path = as_triton(path);
         if up == 0 && is_triton(path) {
             return Ok(Value::Library(path.to_owned()));
         }
@@ -170,7 +171,7 @@ impl Body<'_, '_> {
     }
 
     fn imported_member(&mut self, file: FileId, up: usize, path: &str, name: &str, span: Span) -> Made<Value> {
-        let ident = Ident { name: name.to_owned(), span };
+        let (ident, path) = (Ident { name: name.to_owned(), span }, as_triton(path));
         if up == 0 && (is_triton(path) || is_host(path)) {
             return self.attribute(Value::Library(path.to_owned()), &ident, span);
         }
@@ -186,6 +187,11 @@ impl Body<'_, '_> {
             None => Ok(Value::Unknown(format!("the import `{whole}` was not found").into())),
         }
     }
+}
+
+/// The module that stands in for a part of Triton where Triton is not installed, as the part itself.
+fn as_triton(path: &str) -> &str {
+    path.strip_prefix("girih.").filter(|part| is_triton(part)).unwrap_or(path)
 }
 
 /// Whether a module is a part of Triton.

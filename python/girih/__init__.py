@@ -1,0 +1,34 @@
+"""Girih: Bend programs and Triton kernels on every GPU.
+
+>>> import girih
+>>> girih.render("shaders/plasma.bend", size=(320, 200)).shape
+(200, 320, 4)
+"""
+
+from girih._native import Buffer, Device, Error, Kernel, KernelFile, OutOfMemory, devices
+from girih.arrays import Array, array, default_device, empty, use
+from girih.kernels import JitKernel, jit
+from girih.pictures import render
+from girih.programs import Function, Program, bend, bend_function
+
+__all__ = [
+    "Array",
+    "Buffer",
+    "Device",
+    "Error",
+    "Function",
+    "JitKernel",
+    "Kernel",
+    "KernelFile",
+    "OutOfMemory",
+    "Program",
+    "array",
+    "bend",
+    "bend_function",
+    "default_device",
+    "devices",
+    "empty",
+    "jit",
+    "render",
+    "use",
+]

@@ -1,0 +1,192 @@
+"""Triton kernels that are written in Python files.
+
+The compiler reads the file that a kernel stands in: Python only calls it. So a kernel sees what its file defines and imports, as the file's text says it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from girih._native import Device, Kernel, KernelFile
+from girih.arrays import as_device, kernel_name
+
+Grid = int | tuple[int, ...] | Callable[[dict[str, Any]], int | tuple[int, ...]]
+
+
+def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Makes a function a Triton kernel: `@girih.jit`, launched as `kernel[grid](...)`.
+
+    `num_warps` and `num_stages` are what launches say unless they say something else. Errors of the kernel are `girih.Error`, which underlines its source.
+    """
+    if function is None:
+        return functools.partial(jit, **options)
+    try:
+        lines, _ = inspect.findsource(function)
+    except OSError as error:
+        raise OSError(f"the source of `{function.__name__}` cannot be read: a kernel is compiled from its file") from error
+    name = inspect.getsourcefile(function) or function.__code__.co_filename
+    parameters = inspect.signature(function).parameters.values()
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+    kernel = JitKernel(function.__name__, name, "".join(lines), defaults, options)
+    functools.update_wrapper(kernel, function)
+    return kernel
+
+
+class JitKernel:
+    """A Triton kernel of a file, compiled when it is launched, once for each device and kind of arguments."""
+
+    def __init__(
+        self, name: str, file: str, text: str, defaults: dict[str, Any], options: dict[str, Any] | None = None
+    ) -> None:
+        self.name, self.file, self.text, self.defaults = name, file, text, defaults
+        self.options = dict(options or {})
+        self._lock = threading.Lock()
+        self._kernel: Kernel | None = None
+        self._names: list[str] = []
+        self._constants: set[str] = set()
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the compiler. Raises `girih.Error` if the file cannot be read as Python."""
+        if self._kernel is None:
+            with self._lock:
+                kernel = KernelFile(self.file, self.text).kernel(self.name)
+                self._names = [name for name, _ in kernel.parameters]
+                self._constants = {name for name, is_constant in kernel.parameters if is_constant}
+                self._kernel = kernel
+        return self._kernel
+
+    def __getitem__(self, grid: Grid) -> Callable[..., None]:
+        """What launches so many programs: `kernel[(4,)](x, n, BLOCK=64)`. A grid is a number, a tuple, or a function of the arguments."""
+        return functools.partial(self.run, grid=grid)
+
+    def run(self, *arguments: Any, grid: Grid, **named: Any) -> None:
+        """Launches the kernel.
+
+        Arguments are NumPy arrays (copied to the device, and back when the kernel is done), `girih.Array`, other objects with memory on a device, objects of
+        the host's memory with DLPack, numbers, and for constants also texts, types and `None`. `device`, `num_warps` and `num_stages` say more of the launch.
+        """
+        kernel = self.kernel
+        call = Call(self, self.bind(arguments, named), self._launch_options(named))
+        size = grid(call.meta) if callable(grid) else grid
+        kernel.launch(call.device, size, call.arguments, call.num_warps, call.num_stages)
+        call.bring_back()
+
+    def warmup(self, *arguments: Any, grid: Grid = (1,), **named: Any) -> None:
+        """Compiles the kernel for such arguments, and launches nothing."""
+        kernel = self.kernel
+        call = Call(self, self.bind(arguments, named), self._launch_options(named))
+        kernel.warmup(call.device, call.arguments, call.num_warps, call.num_stages)
+
+    def bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by the names of the parameters. Raises `TypeError` as a call of the function would."""
+        kernel = self.kernel
+        if len(arguments) > len(self._names):
+            raise TypeError(f"{kernel.name}() takes {len(self._names)} arguments but {len(arguments)} were given")
+        bound = dict(zip(self._names, arguments))
+        for name, value in named.items():
+            if name in bound:
+                raise TypeError(f"{kernel.name}() got two values for the argument `{name}`")
+            if name in self._names:
+                bound[name] = value
+            elif name not in LAUNCH_OPTIONS:
+                raise TypeError(f"{kernel.name}() has no parameter `{name}`: its parameters are {', '.join(self._names)}")
+        return {name: bound.get(name, self.defaults.get(name)) for name in self._names if name in bound or name in self.defaults}
+
+    def _launch_options(self, named: dict[str, Any]) -> dict[str, Any]:
+        return self.options | {name: named[name] for name in LAUNCH_OPTIONS if name in named and name not in self._names}
+
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        """A kernel is not called by Python."""
+        raise TypeError(f"`{self.name}` is a kernel: launch it as `{self.name}[grid](...)`")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return JitKernel, (self.name, self.file, self.text, self.defaults, self.options)
+
+    def __repr__(self) -> str:
+        return f"<girih.JitKernel {self.name}>"
+
+
+# What a launch may say beside arguments.
+LAUNCH_OPTIONS = ("device", "num_warps", "num_stages")
+
+
+class Call:
+    """The arguments of a launch as the device has them, and which arrays of the host wait for what the kernel writes."""
+
+    def __init__(self, kernel: JitKernel, bound: dict[str, Any], options: dict[str, Any]) -> None:
+        self.num_warps, self.num_stages = options.get("num_warps"), options.get("num_stages")
+        self.meta = bound
+        self.arguments: dict[str, Any] = {}
+        self._host: list[tuple[Any, Any]] = []
+        placed = {name: value.__girih_buffer__() for name, value in bound.items() if hasattr(value, "__girih_buffer__")}
+        self.device = self._device(placed, options.get("device"))
+        for name, value in bound.items():
+            self.arguments[name] = placed[name] if name in placed else self._argument(name, value)
+
+    @staticmethod
+    def _device(placed: dict[str, tuple[Any, int, str]], asked: str | Device | None) -> Device:
+        for buffer, _, _ in placed.values():
+            return buffer.device if asked is None else as_device(asked)
+        return as_device(asked)
+
+    def _argument(self, name: str, value: Any) -> Any:
+        if value is None or isinstance(value, (bool, int, float, str, tuple)):
+            return value
+        if hasattr(value, "value") and type(value).__name__ == "constexpr":
+            return value.value
+        if type(value).__name__ == "dtype" and not hasattr(value, "itemsize"):
+            return str(value)
+        if hasattr(value, "__array_interface__") and getattr(value, "shape", None) == () and hasattr(value, "item"):
+            if not hasattr(value, "setflags") or type(value).__name__ != "ndarray":
+                return value.item()
+        if hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
+            return self._upload(name, value)
+        raise TypeError(f"`{name}` is given an object of the type `{type(value).__name__}`, which is no array and no number")
+
+    def _upload(self, name: str, value: Any) -> tuple[Any, int, str]:
+        import numpy
+
+        host = value if isinstance(value, numpy.ndarray) else numpy.from_dlpack(value)
+        dtype = kernel_name(host.dtype.name)
+        # Rows that stand one beside the other have their elements so, too.
+        flat = host.T if host.flags.f_contiguous and not host.flags.c_contiguous else host
+        if not flat.flags.c_contiguous:
+            raise ValueError(f"the elements of `{name}` do not stand one beside the other: give `numpy.ascontiguousarray({name})`")
+        for other, buffer in self._host:
+            if _same_memory(other, flat):
+                return buffer, 0, dtype
+            if numpy.may_share_memory(other, flat):
+                raise ValueError(f"the memory of `{name}` is a part of another argument's: give a copy, or arrays of a device")
+        buffer = self.device.allocate(flat.nbytes)
+        if flat.nbytes:
+            buffer.write(flat)
+        self._host.append((flat, buffer))
+        return buffer, 0, dtype
+
+    def bring_back(self) -> None:
+        """Waits for the kernel if arrays of the host may have been written, and copies what they have now."""
+        for host, buffer in self._host:
+            if host.flags.writeable and host.nbytes:
+                buffer.read_into(host)
+
+    def seconds(self, kernel: Kernel, size: Any, runs: int) -> float:
+        """How long a launch takes: the best of some, after one that does not count."""
+        best = float("inf")
+        for number in range(runs + 1):
+            self.device.synchronize()
+            began = time.perf_counter()
+            kernel.launch(self.device, size, self.arguments, self.num_warps, self.num_stages)
+            self.device.synchronize()
+            if number > 0:
+                best = min(best, time.perf_counter() - began)
+        return best
+
+
+def _same_memory(one: Any, other: Any) -> bool:
+    return one.__array_interface__["data"][0] == other.__array_interface__["data"][0] and one.nbytes == other.nbytes

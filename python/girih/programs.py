@@ -1,0 +1,124 @@
+"""Bend programs as objects whose attributes are their functions."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+from girih._native import BendProgram
+from girih.arrays import _chosen, default_device
+
+
+def bend(program: str | os.PathLike[str] | None = None, *, text: str | None = None, device: str | None = None) -> Program:
+    """Opens a Bend program: a file, or a `text`.
+
+    Raises `girih.Error` if something is wrong with it, `ValueError` unless there is either a path or a text.
+    """
+    if (program is None) == (text is None):
+        raise ValueError("give either the path of a program or its `text`")
+    name = "text.bend" if program is None else os.fspath(program)
+    return Program(name, text, device)
+
+
+class Program:
+    """A Bend program. Its functions are its attributes, and so are its data types and their constructors, as classes.
+
+    Numbers, texts, lists, tuples and `None` go in and come out as they are; NumPy arrays go in as lists. A function whose name has a slash, or one that is no name
+    in Python, is `program["List/reverse"]`.
+    """
+
+    def __init__(self, name: str, text: str | None = None, device: str | None = None) -> None:
+        self._name, self._text, self._device = name, text, device
+        self._native = BendProgram(name, text)
+        self._functions = dict(self._native.functions())
+        self._types = _classes(self._native.constructors())
+        self._native.use_classes([member for kind in self._types.values() for member in kind.__bend_members__])
+
+    def __getitem__(self, name: str) -> Any:
+        """A function or a type by its full name in Bend. Raises `KeyError` if there is none."""
+        if name in self._functions:
+            return Function(self, name)
+        return self._types[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError:
+            known = ", ".join(self._functions) or "none"
+            raise AttributeError(f"`{self._name}` has no function or type `{name}`: its functions are {known}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._functions, *self._types]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Program, (self._name, self._text, self._device)
+
+    def __repr__(self) -> str:
+        return f"<girih.Program {self._name}: {', '.join(self._functions)}>"
+
+
+class Function:
+    """A function of a Bend program."""
+
+    def __init__(self, program: Program, name: str) -> None:
+        self.program, self.name = program, name
+        self.__name__ = name
+        self.__doc__ = f"{name}: {self.type}"
+
+    @property
+    def type(self) -> str:
+        """Its type, as Bend writes it."""
+        return self.program._functions[self.name]
+
+    def __call__(self, *arguments: Any, device: str | None = None) -> Any:
+        """Calls it. Raises `girih.Error` if an argument is not of its type, or the function fails."""
+        device = device or self.program._device or _device_of_thread()
+        return self.program._native.call(self.name, arguments, device)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Function, (self.program, self.name)
+
+    def __repr__(self) -> str:
+        return f"<girih.Function {self.name}: {self.type}>"
+
+
+def bend_function(function: Callable[..., Any] | None = None, *, device: str | None = None) -> Any:
+    """Makes a function that of the Bend program in its docstring with the same name; its body is not run.
+
+    Raises `ValueError` if there is no docstring, `girih.Error` if the program is wrong, `AttributeError` if it has no such function.
+    """
+    if function is None:
+        return functools.partial(bend_function, device=device)
+    if not function.__doc__:
+        raise ValueError(f"`{function.__name__}` has no docstring with a Bend program")
+    text = inspect.cleandoc(function.__doc__) + "\n"
+    name = f"{function.__code__.co_filename}::{function.__name__}"
+    return getattr(Program(name, text, device), function.__name__)
+
+
+def _device_of_thread() -> str | None:
+    """The device that was chosen by `girih.use` or `GIRIH_DEVICE`; none lets the library choose."""
+    chosen = getattr(_chosen, "device", None) is not None or os.environ.get("GIRIH_DEVICE")
+    return default_device().name if chosen else None
+
+
+def _classes(constructors: list[tuple[str, list[str]]]) -> dict[str, Any]:
+    """A class for each data type, and in it a data class for each of its constructors. A type with one constructor of its own name is that one's class."""
+    types: dict[str, Any] = {}
+    for number, (full, fields) in enumerate(constructors):
+        kind, _, short = full.rpartition("/")
+        kind = kind or short
+        if kind not in types:
+            types[kind] = type(kind.rpartition("/")[2], (), {"__doc__": f"The data type `{kind}` of a Bend program.", "__bend_members__": []})
+        names = [field if field.isidentifier() else f"field_{field}" for field in fields]
+        members = {"__bend_ctor__": number, "__doc__": f"`{full}` of a Bend program."}
+        made = dataclasses.make_dataclass(short, names, bases=(types[kind],), namespace=members, frozen=True)
+        setattr(types[kind], short, made)
+        types[kind].__bend_members__.append(made)
+    return types

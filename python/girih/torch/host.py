@@ -1,0 +1,180 @@
+"""The host's view of tensors of the device, and the operations that fall back to it.
+
+On the device `cpu` the host's bytes are the device's memory. On others a storage is copied, and copied back if the operation has written to it.
+
+Invariant: an operation that runs here is counted, and warned of once by its name; in strict mode it is refused.
+"""
+
+import ctypes
+import warnings
+from collections import Counter
+
+import torch
+from torch.utils import _pytree
+
+from girih.torch import device, storages
+
+_counts = Counter()
+_is_strict = False
+# Parameters that batch norms write to although their schemas do not say so.
+_WRITTEN = ("running_mean", "running_var")
+_VIEWS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+
+
+def fallbacks() -> dict[str, int]:
+    """The operations that ran on the host because the device has none of their kind, with how often they ran; the most frequent one first."""
+    return dict(_counts.most_common())
+
+
+def strict(enabled: bool = True) -> None:
+    """Whether an operation that the device does not have is an error (`NotImplementedError`) rather than run on the host."""
+    global _is_strict
+    _is_strict = enabled
+
+
+class HostView:
+    """Tensors of the host that stand for tensors of the device during one operation. Those that share a storage share it here, too."""
+
+    def __init__(self):
+        self._whole = {}
+        self._written = set()
+        self._is_host_memory = device.current().kind == "cpu"
+        device.synchronize()
+
+    def of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The host's tensor for one of the device."""
+        if tensor.device.type != "girih":
+            return tensor
+        if tensor.numel() == 0:
+            return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype)
+        whole = self._bytes(tensor)
+        usable = whole.numel() // tensor.element_size() * tensor.element_size()
+        return whole[:usable].view(tensor.dtype).as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+
+    def written(self, tensor: torch.Tensor) -> None:
+        """Says that the operation writes to a tensor."""
+        if tensor.device.type == "girih" and tensor.numel():
+            self._written.add(tensor.untyped_storage().data_ptr())
+
+    def write_back(self) -> None:
+        """Brings what was written to the device."""
+        if self._is_host_memory:
+            return
+        for address in self._written:
+            buffer, whole = self._whole[address]
+            buffer.write(_memory(whole), 0)
+
+    def _bytes(self, tensor):
+        buffer = storages.buffer_of(tensor)
+        if buffer.address not in self._whole:
+            if self._is_host_memory:
+                whole = storages.host_bytes(buffer.address, buffer.nbytes, buffer)
+            else:
+                whole = torch.empty(buffer.nbytes, dtype=torch.uint8)
+                buffer.read_into(_memory(whole), 0)
+            self._whole[buffer.address] = (buffer, whole)
+        return self._whole[buffer.address][1]
+
+
+def _memory(whole):
+    """The bytes of a contiguous tensor of the host, as Python's buffers are."""
+    nbytes = whole.numel() * whole.element_size()
+    return memoryview((ctypes.c_uint8 * nbytes).from_address(whole.data_ptr())).cast("B")
+
+
+def upload(target: torch.Tensor, source: torch.Tensor) -> None:
+    """Writes a host's tensor to one of the device that has its shape."""
+    if target.numel() == 0:
+        return
+    if target.is_contiguous() and device.current().kind != "cpu":
+        source = source.to(target.dtype).contiguous()
+        buffer, offset = storages.place_of(target)
+        buffer.write(_memory(source), offset)
+        return
+    view = HostView()
+    view.of(target).copy_(source)
+    view.written(target)
+    view.write_back()
+
+
+def download(source: torch.Tensor) -> torch.Tensor:
+    """A new tensor of the host with what one of the device holds."""
+    return HostView().of(source).clone(memory_format=torch.preserve_format)
+
+
+def uploaded(source: torch.Tensor) -> torch.Tensor:
+    """A new tensor of the device with what one of the host holds."""
+    target = storages.empty(source.size(), source.stride(), source.dtype)
+    upload(target, source)
+    return target
+
+
+def note(name: str) -> None:
+    """Counts an operation that runs on the host, warns of it the first time, and refuses it in strict mode."""
+    if _is_strict:
+        raise NotImplementedError(f"the device girih has no `{name}`, and girih.torch.strict() forbids to run it on the host")
+    if not _counts[name]:
+        warnings.warn(f"the device girih has no `{name}`: it runs on the host", stacklevel=3)
+    _counts[name] += 1
+
+
+def run(operation, *args, **kwargs):
+    """Runs any operation of PyTorch on the host."""
+    schema = operation._schema
+    if any(result.alias_info is not None and not result.alias_info.is_write for result in schema.returns):
+        # A view needs only numbers, which the host's own operation makes.
+        return operation.redispatch(_VIEWS, *args, **kwargs)
+    note(schema.name)
+    return on_host(operation, *args, **kwargs)
+
+
+def on_host(operation, *args, **kwargs):
+    """Runs an operation on the host, uncounted."""
+    schema, view = operation._schema, HostView()
+    originals, outs = {}, []
+
+    def host(value, parameter):
+        if isinstance(value, torch.device) and value.type == "girih":
+            return torch.device("cpu")
+        if not isinstance(value, torch.Tensor):
+            return value
+        is_written = parameter.name in _WRITTEN or (parameter.alias_info is not None and parameter.alias_info.is_write)
+        if is_written and parameter.is_out and value.device.type == "girih":
+            stand_in = torch.empty_strided(value.size(), value.stride(), dtype=value.dtype)
+            outs.append((value, stand_in))
+        else:
+            stand_in = view.of(value)
+            if is_written:
+                view.written(value)
+        originals[id(stand_in)] = (value, stand_in)
+        return stand_in
+
+    def all_host(value, parameter):
+        return _pytree.tree_map(lambda leaf: host(leaf, parameter), value)
+
+    parameters = {parameter.name: parameter for parameter in schema.arguments}
+    args = [all_host(value, parameter) for value, parameter in zip(args, schema.arguments)]
+    kwargs = {name: all_host(value, parameters[name]) for name, value in kwargs.items()}
+    results = operation(*args, **kwargs)
+    view.write_back()
+    for target, stand_in in outs:
+        if target.size() != stand_in.size():
+            target.resize_(stand_in.size())
+        upload(target, stand_in)
+
+    def back(value):
+        if not isinstance(value, torch.Tensor):
+            return value
+        if id(value) in originals:
+            return originals[id(value)][0]
+        return uploaded(value)
+
+    return _pytree.tree_map(back, results)
+
+
+_library = torch.library.Library("_", "IMPL")
+
+
+def register() -> None:
+    """Makes this what runs where the device has no operation of its own."""
+    _library.fallback(run, "PrivateUse1")

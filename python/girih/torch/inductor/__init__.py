@@ -1,0 +1,16 @@
+"""`torch.compile` for the device `girih`: PyTorch's Inductor plans and writes kernels in Triton's language, and Girih compiles and runs them."""
+
+
+def register() -> None:
+    """Tells Dynamo and Inductor of the device."""
+    from girih.torch import triton_names
+
+    triton_names.register()
+    from torch._dynamo.device_interface import register_interface_for_device
+
+    from girih.torch.inductor.interface import Interface
+
+    register_interface_for_device("girih", Interface)
+    from girih.torch.inductor import backend
+
+    backend.register()

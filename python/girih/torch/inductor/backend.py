@@ -1,0 +1,74 @@
+"""Registers the device with Inductor: its scheduler, its wrapper, and what runs its kernels."""
+
+import torch
+import torch._inductor.async_compile as async_compile
+import torch._inductor.config as config
+import torch._inductor.scheduler as scheduler
+import torch._inductor.utils as utils
+from torch._inductor.codegen.common import DeviceOpOverrides, register_backend_for_device, register_device_op_overrides
+from torch._inductor.codegen.triton import TritonScheduling
+from torch._inductor.codegen.wrapper import PythonWrapperCodegen
+
+from girih.torch import triton_names
+from girih.torch.inductor.kernels import Kernel
+
+
+class Overrides(DeviceOpOverrides):
+    """Statements of the wrapper that Inductor writes around its kernels."""
+
+    def import_get_raw_stream_as(self, name):
+        return f"def {name}(index):\n    return 0\n"
+
+    def set_device(self, index):
+        return "pass"
+
+    def synchronize(self):
+        return "torch.girih.synchronize()"
+
+    def device_guard(self, index):
+        return "torch._ops.contextlib.nullcontext()"
+
+
+def register() -> None:
+    """Registers it, once."""
+    if "girih" in utils.GPU_TYPES:
+        return
+    utils.GPU_TYPES.append("girih")
+    if hasattr(utils.get_gpu_type, "cache_clear"):
+        utils.get_gpu_type.cache_clear()
+    register_backend_for_device("girih", TritonScheduling, PythonWrapperCodegen)
+    register_device_op_overrides("girih", Overrides())
+    scheduler.has_triton = lambda: True
+    config.layout_optimization = False
+    config.triton.autotune_at_compile_time = False
+    config.triton.mix_order_reduction = False
+    config.triton.cooperative_reductions = False
+    _launch_ours()
+    _need_no_driver()
+
+
+def _need_no_driver() -> None:
+    """Where Triton is installed but has no card, the key of Inductor's caches names Girih in the place of Triton's driver."""
+    theirs = torch.utils._triton.triton_backend
+
+    def triton_backend():
+        try:
+            return theirs()
+        except RuntimeError:
+            return triton_names.Backend()
+
+    torch.utils._triton.triton_backend = triton_backend
+
+
+def _launch_ours() -> None:
+    """Kernels for this device are compiled and run by Girih, others as before."""
+    theirs = async_compile.AsyncCompile.triton
+
+    def triton(self, kernel_name, source_code, device_str="cuda"):
+        if device_str == "girih":
+            return Kernel(kernel_name, source_code)
+        if triton_names.is_stand_in():
+            raise RuntimeError(f"torch.compile for tensors of `{device_str}` needs Triton, which is not installed")
+        return theirs(self, kernel_name, source_code, device_str)
+
+    async_compile.AsyncCompile.triton = triton

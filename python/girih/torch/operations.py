@@ -1,0 +1,92 @@
+"""The operations that make tensors, view them, and move them between the host and the device."""
+
+import torch
+
+from girih.torch import device, host, storages
+
+_library = torch.library.Library("aten", "IMPL")
+_HOST = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+
+
+def _empty(size, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    stride = None
+    if memory_format in (torch.channels_last, torch.channels_last_3d):
+        stride = torch.empty(size, device="meta", memory_format=memory_format).stride()
+    return storages.empty(size, stride, dtype)
+
+
+def _empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
+    return storages.empty(size, stride, dtype)
+
+
+def _copy_from(source, target, non_blocking=False):
+    if source.device.type == "girih" and target.device.type == "girih":
+        _copy_on_device(source, target)
+    elif target.device.type == "girih":
+        host.upload(target, source.expand(target.size()))
+    else:
+        target.copy_(host.HostView().of(source))
+    return target
+
+
+def _copy_on_device(source, target):
+    """Copies between two tensors of the device: bytes where both have them in the same order, else through the host's view."""
+    source = source.expand(target.size())
+    same = source.dtype == target.dtype and source.stride() == target.stride()
+    if same and source.numel() and storages.span(source.size(), source.stride()) == source.numel():
+        from_buffer, from_offset = storages.place_of(source)
+        to_buffer, to_offset = storages.place_of(target)
+        to_buffer.copy_from(from_buffer, from_offset, to_offset, source.numel() * source.element_size())
+        return
+    if source.numel() == 0:
+        return
+    host.note("aten::copy_")
+    view = host.HostView()
+    view.of(target).copy_(view.of(source))
+    view.written(target)
+    view.write_back()
+
+
+def _item(tensor):
+    return host.download(tensor).item()
+
+
+def _set_storage(tensor, source, offset, size, stride=()):
+    return torch.ops.aten.set_.source_Storage_storage_offset.redispatch(_HOST, tensor, source, offset, size, stride)
+
+
+def _set_tensor(tensor, source):
+    place = source.untyped_storage(), source.storage_offset(), source.size(), source.stride()
+    return _set_storage(tensor, *place)
+
+
+def _resize(tensor, size, *, memory_format=None):
+    """Resizes a tensor: in its own memory if it fits, else in new memory that begins with what it held."""
+    size = [int(length) for length in size]
+    stride = storages.contiguous(size)
+    needed = (tensor.storage_offset() + storages.span(size, stride)) * tensor.element_size()
+    storage = tensor.untyped_storage()
+    if needed <= storage.nbytes():
+        return _set_storage(tensor, storage, tensor.storage_offset(), size, stride)
+    larger = storages.empty([-(-needed // tensor.element_size())], dtype=tensor.dtype)
+    if storage.nbytes():
+        nbytes = storage.nbytes() // tensor.element_size() * tensor.element_size()
+        storages.buffer_of(larger).copy_from(storages.buffer_of(tensor), 0, 0, nbytes)
+    return _set_storage(tensor, larger.untyped_storage(), tensor.storage_offset(), size, stride)
+
+
+_OPERATIONS = {
+    "empty.memory_format": _empty,
+    "empty_strided": _empty_strided,
+    "_copy_from": _copy_from,
+    "_local_scalar_dense": _item,
+    "set_.source_Storage_storage_offset": _set_storage,
+    "set_.source_Tensor": _set_tensor,
+    "resize_": _resize,
+}
+
+
+def register() -> None:
+    """Registers them."""
+    for name, function in _OPERATIONS.items():
+        _library.impl(name, function, "PrivateUse1")

@@ -1,0 +1,121 @@
+"""Tells PyTorch of the device `girih`, once: its name, its module `torch.girih`, its operations, and `torch.compile`."""
+
+import torch
+from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+from girih.torch import device, storages
+from girih.torch.inductor.interface import Interface
+
+
+class Module:
+    """What `torch.girih` is: the functions that PyTorch asks of a device's module.
+
+    Random numbers have one state, the host's generator: the host draws the seeds of kernels, and the numbers of operations that run there.
+    """
+
+    device = Interface.device
+
+    def is_initialized(self):
+        return True
+
+    def is_available(self):
+        return True
+
+    def _is_in_bad_fork(self):
+        return False
+
+    def device_count(self):
+        return 1
+
+    def current_device(self):
+        return 0
+
+    def set_device(self, index):
+        pass
+
+    def synchronize(self, index=None):
+        device.synchronize()
+
+    def get_amp_supported_dtype(self):
+        return [torch.float16, torch.bfloat16]
+
+    def manual_seed_all(self, seed):
+        torch.default_generator.manual_seed(seed)
+
+    def get_rng_state(self, index=None):
+        return torch.default_generator.get_state()
+
+    def set_rng_state(self, state, index=None):
+        torch.default_generator.set_state(state)
+
+    def memory_summary(self):
+        return device.memory_summary()
+
+    def empty_cache(self):
+        device.current().trim()
+
+
+def register() -> None:
+    """Registers all of it."""
+    _setup_privateuseone_for_python_backend("girih", backend_module=Module())
+    # Weights that are shared stay shared when a module is moved.
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    from girih.torch import host, operations, products
+
+    operations.register()
+    products.register()
+    host.register()
+    _storages_that_move()
+    _print_from_the_host()
+    from girih.torch import inductor
+
+    inductor.register()
+
+
+def _storages_that_move() -> None:
+    """`torch.save` and `deepcopy` move storages without an operation: they ask the storage."""
+    to_host, clone = torch.UntypedStorage.cpu, torch.UntypedStorage.clone
+
+    def cpu(storage):
+        if storage.device.type != "girih":
+            return to_host(storage)
+        return _bytes(storage).cpu().untyped_storage()
+
+    def cloned(storage):
+        if storage.device.type != "girih":
+            return clone(storage)
+        copy = storages.empty([storage.nbytes()], dtype=torch.uint8)
+        copy.copy_(_bytes(storage))
+        return copy.untyped_storage()
+
+    torch.UntypedStorage.cpu, torch.UntypedStorage.clone = cpu, cloned
+    # Asked before PyTorch's own rule, which needs an allocator in C++.
+    torch.serialization.register_package(5, _saved_place, _loaded)
+
+
+def _saved_place(storage):
+    """Where `torch.save` says that a storage was."""
+    return "girih:0" if storage.device.type == "girih" else None
+
+
+def _loaded(storage, place):
+    """The storage that `torch.load` puts there, for one of the host."""
+    if not place.startswith("girih") or storage.device.type != "cpu":
+        return None
+    whole = storages.empty([storage.nbytes()], dtype=torch.uint8)
+    return whole.copy_(torch.empty(0, dtype=torch.uint8).set_(storage)).untyped_storage()
+
+
+def _print_from_the_host() -> None:
+    """Numbers are printed by some twenty operations, which say nothing of the program: they run on a copy."""
+    text = torch._tensor_str._tensor_str
+
+    def of_host(tensor, indent):
+        return text(tensor.cpu() if tensor.device.type == "girih" else tensor, indent)
+
+    torch._tensor_str._tensor_str = of_host
+
+
+def _bytes(storage):
+    """A tensor of all bytes of a storage."""
+    return storages.empty([0], dtype=torch.uint8).set_(storage, 0, [storage.nbytes()], [1])

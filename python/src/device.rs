@@ -1,0 +1,171 @@
+//! Devices, by the names that the command takes.
+//!
+//! Invariant: a name gives the same device each time, so its buffers go together. A process that was forked has no devices: their drivers do not survive it.
+
+use crate::buffer::Buffer;
+use crate::error::{exception, wrong};
+use crate::wait::wait;
+use girih::devices::{Selector, find, open};
+use girih::runtime::{self, DeviceKind};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A device that was opened, by whom and under which name.
+struct Opened {
+    selector: Selector,
+    process: u32,
+    device: runtime::Device,
+}
+
+/// Devices that were opened.
+static OPENED: Mutex<Vec<Arc<Opened>>> = Mutex::new(vec![]);
+
+/// A device: memory, and what runs kernels.
+///
+/// `Device("cpu")`, `Device("cuda")`, `Device("cuda:1")`, `Device("wgpu")`, `Device("wgpu:0")`; without a name it is the best one that there is. The same name
+/// gives the same device.
+#[pyclass(frozen, module = "girih")]
+#[derive(Clone)]
+pub(crate) struct Device(Arc<Opened>);
+
+impl Device {
+    /// The library's device.
+    ///
+    /// # Errors
+    /// If this process is a fork of the one that has opened it.
+    pub fn get(&self) -> PyResult<&runtime::Device> {
+        if self.0.process != std::process::id() {
+            let hint = "start processes by `multiprocessing.get_context(\"spawn\")`";
+            return Err(wrong("this process is a fork of the one that has opened the device", Some(hint)));
+        }
+        Ok(&self.0.device)
+    }
+
+    /// How Python writes it.
+    pub fn shown(&self) -> String {
+        format!("Device({:?})", self.name())
+    }
+}
+
+/// The kind of a device, in a word.
+fn kind_word(kind: DeviceKind) -> &'static str {
+    match kind {
+        DeviceKind::Interpreter => "interpreter",
+        DeviceKind::Wgpu | DeviceKind::WgpuSoftware => "wgpu",
+        DeviceKind::Cuda => "cuda",
+        DeviceKind::Cpu => "cpu",
+    }
+}
+
+#[pymethods]
+impl Device {
+    #[new]
+    #[pyo3(signature = (name = None))]
+    fn new(py: Python<'_>, name: Option<&str>) -> PyResult<Device> {
+        let selector = Selector::parse(name.unwrap_or("auto")).map_err(exception)?;
+        let process = std::process::id();
+        py.detach(|| {
+            let mut all = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = all.iter().find(|opened| opened.selector == selector && opened.process == process);
+            if let Some(found) = found {
+                return Ok(Device(found.clone()));
+            }
+            let device = open(&selector, None).map_err(exception)?;
+            let opened = Arc::new(Opened { selector, process, device });
+            all.push(opened.clone());
+            Ok(Device(opened))
+        })
+    }
+
+    /// The name that it was opened by.
+    #[getter]
+    fn name(&self) -> String {
+        self.0.selector.to_string()
+    }
+
+    /// `cpu`, `cuda`, `wgpu`, or `interpreter` for the reference machine.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        kind_word(self.0.device.info().kind)
+    }
+
+    /// What the card or processor is called.
+    #[getter]
+    fn description(&self) -> &str {
+        &self.0.device.info().name
+    }
+
+    /// Its driver and the interface below.
+    #[getter]
+    fn driver(&self) -> String {
+        let info = self.0.device.info();
+        format!("{} ({})", info.driver, info.backend)
+    }
+
+    /// New memory; what is in it is not said.
+    fn allocate(&self, py: Python<'_>, nbytes: u64) -> PyResult<Buffer> {
+        Buffer::new(py, self, nbytes)
+    }
+
+    /// Waits for all work so far.
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        wait(py, self.get()?)
+    }
+
+    /// What it has given out, in bytes and numbers.
+    fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let figures = self.get()?.figures();
+        let dict = PyDict::new(py);
+        let rows = [
+            ("live", figures.live),
+            ("buffers", figures.buffers),
+            ("peak", figures.peak),
+            ("cached", figures.cached),
+            ("allocations", figures.allocations),
+            ("hits", figures.hits),
+        ];
+        for (name, value) in rows {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+
+    /// Gives memory back to the driver that is kept for later.
+    fn trim(&self, py: Python<'_>) -> PyResult<()> {
+        let device = self.get()?;
+        py.detach(|| device.trim()).map_err(exception)
+    }
+
+    fn __repr__(&self) -> String {
+        self.shown()
+    }
+
+    fn __eq__(&self, other: &Device) -> bool {
+        self.0.device.is(&other.0.device)
+    }
+
+    fn __hash__(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    fn __reduce__(slf: &Bound<'_, Device>) -> (Py<PyAny>, (String,)) {
+        (slf.get_type().into_any().unbind(), (slf.get().name(),))
+    }
+}
+
+/// All devices of this machine: a dictionary with `name`, `kind`, `description`, `driver` and `problem` for each; `problem` is why it cannot be used, or `None`.
+#[pyfunction]
+pub(crate) fn devices(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let (found, _) = py.detach(find);
+    let row = |found: girih::devices::Found| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", found.name)?;
+        dict.set_item("kind", kind_word(found.info.kind))?;
+        dict.set_item("description", found.info.name)?;
+        dict.set_item("driver", format!("{} ({})", found.info.driver, found.info.backend))?;
+        dict.set_item("problem", found.problem.map(|problem| problem.message))?;
+        Ok(dict)
+    };
+    found.into_iter().map(row).collect()
+}

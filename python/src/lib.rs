@@ -1,0 +1,37 @@
+//! The module `girih._native`: devices, their memory, and kernels of Triton, for the Python package around it.
+//!
+//! Invariant: whatever computes or waits lets other threads of Python go on, and a wait ends when the user presses Ctrl-C. Each class has a file, which
+//! does little more than name what the library does.
+
+// Whether what a renderer holds may go to another thread is a long question: the types of naga are nested deeply.
+#![recursion_limit = "256"]
+
+mod bend;
+mod bend_value;
+mod buffer;
+mod device;
+mod error;
+mod host_memory;
+mod kernel;
+mod picture;
+mod reserved;
+mod wait;
+
+use pyo3::prelude::*;
+
+/// What the package is built on.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::bend::BendProgram;
+    #[pymodule_export]
+    use super::buffer::Buffer;
+    #[pymodule_export]
+    use super::device::{Device, devices};
+    #[pymodule_export]
+    use super::error::{Error, OutOfMemory};
+    #[pymodule_export]
+    use super::kernel::{Kernel, KernelFile};
+    #[pymodule_export]
+    use super::picture::{png, render};
+}

@@ -1,0 +1,18 @@
+"""These tests need PyTorch. Without it they are skipped with a line, or fail where `GIRIH_REQUIRE_TORCH` is set."""
+
+import importlib.util
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+_is_missing = importlib.util.find_spec("torch") is None
+if _is_missing and os.environ.get("GIRIH_REQUIRE_TORCH"):
+    raise ImportError("GIRIH_REQUIRE_TORCH is set, and PyTorch is not installed")
+collect_ignore_glob = ["test_*.py"] if _is_missing else []
+
+
+def pytest_terminal_summary(terminalreporter):
+    if _is_missing:
+        terminalreporter.write_line("skipped: the tests of girih.torch, without PyTorch")

@@ -1,0 +1,96 @@
+"""`torch.compile` on the device: what Inductor writes is run by Girih, and gives what the processor gives."""
+
+import girih.torch
+import pytest
+import torch
+import torch.nn.functional as F
+from torch._inductor.compile_fx import compile_fx
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+
+
+CASES = {
+    "pointwise": lambda x: F.gelu(x) * 2 + torch.where(x > 0, x.sin(), x.exp()),
+    "softmax": lambda x: torch.softmax(x, -1),
+    "norm": lambda x: F.layer_norm(x, x.shape[-1:]),
+    "sums": lambda x: (x.sum(0), x.mean(1), x.amax(0), x.argmax(1), x.var(0)),
+    "transposed": lambda x: x.t().contiguous() + 1,
+    "integers": lambda x: (x * 10).long() // 3 % 5,
+    "product": lambda x: F.relu(x @ x.t()) + 1,
+    "scan": lambda x: x.cumsum(0),
+    "sorted": lambda x: x.sort(1).values,
+    "gathered": lambda x: x[torch.arange(x.shape[0], device=x.device) // 2],
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_functions(name):
+    torch.manual_seed(0)
+    x = torch.randn(37, 70)
+    ours = torch.compile(CASES[name])(x.to("girih"))
+    theirs = CASES[name](x)
+    for a, b in zip(*([t] if isinstance(t, torch.Tensor) else t for t in (ours, theirs)), strict=True):
+        torch.testing.assert_close(a.cpu(), b, rtol=1e-4, atol=1e-4)
+
+
+def test_sizes_may_change():
+    seen = []
+
+    def counted(graph, example):
+        seen.append(graph)
+        return compile_fx(graph, example)
+
+    f = torch.compile(lambda x: torch.softmax(x * 2, -1), dynamic=True, backend=counted)
+    for shape in [(3, 5), (40, 7), (17, 300)]:
+        x = torch.randn(shape)
+        torch.testing.assert_close(f(x.to("girih")).cpu(), torch.softmax(x * 2, -1))
+    assert len(seen) == 1
+
+
+def test_changes_in_place():
+    x = torch.randn(20, 30)
+    ours = x.to("girih")
+    torch.compile(lambda t: t.mul_(2).add_(1))(ours)
+    torch.testing.assert_close(ours.cpu(), x * 2 + 1)
+
+
+def test_dropout_keeps_the_right_share_and_repeats_with_the_seed():
+    f = torch.compile(lambda x: F.dropout(x, 0.25))
+    x = torch.ones(100, 100, device="girih")
+    torch.manual_seed(1)
+    first = f(x).cpu()
+    torch.manual_seed(1)
+    assert torch.equal(first, f(x).cpu())
+    assert abs((first == 0).float().mean().item() - 0.25) < 0.03
+    assert set(first.unique().tolist()) <= {0.0, torch.tensor(1 / 0.75).item()}
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW"])
+def test_optimizers_are_compiled(kind):
+    torch.manual_seed(0)
+    start = torch.randn(30, 20)
+    ends = []
+    for place in ("cpu", "girih"):
+        weight = torch.nn.Parameter(start.clone().to(place))
+        optimizer = getattr(torch.optim, kind)([weight], lr=0.1)
+        step = torch.compile(optimizer.step) if place == "girih" else optimizer.step
+        for _ in range(3):
+            optimizer.zero_grad()
+            (weight * weight).sum().backward()
+            step()
+        ends.append(weight.detach().cpu())
+    torch.testing.assert_close(*ends, rtol=1e-4, atol=1e-5)
+
+
+def test_kernels_run_without_the_host():
+    x = torch.randn(64, 64).to("girih")
+    before = dict(girih.torch.fallbacks())
+    girih.torch.strict()
+    try:
+        torch.compile(lambda x: F.layer_norm(F.gelu(x @ x), (64,)).sum(0))(x)
+    finally:
+        girih.torch.strict(False)
+    assert girih.torch.fallbacks() == before

@@ -1,0 +1,165 @@
+"""The device `girih`: storages, views, copies, autograd, saving, and what runs on the host."""
+
+import copy
+import gc
+import io
+import warnings
+
+import girih.torch
+import pytest
+import torch
+from girih.torch import storages
+
+
+def on_device(tensor):
+    return tensor.to("girih")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.bool])
+def test_copies_there_and_back(dtype):
+    x = torch.randint(0, 2, (3, 5)).to(dtype)
+    assert torch.equal(on_device(x).cpu(), x)
+    assert torch.equal(on_device(x.t()).cpu(), x.t())
+    assert torch.equal(on_device(x)[1:, ::2].cpu(), x[1:, ::2])
+
+
+def test_views_share_memory():
+    x = on_device(torch.zeros(4, 6))
+    x.t()[2:4].fill_(1)
+    x.view(-1)[-1] = 7
+    expected = torch.zeros(4, 6)
+    expected[:, 2:4] = 1
+    expected[3, 5] = 7
+    assert torch.equal(x.cpu(), expected)
+    assert x.t()._base is x and x._version == x.t()._version > 0
+
+
+def test_memory_goes_with_the_storage():
+    gc.collect()
+    before = storages.count()
+    x = on_device(torch.zeros(1000))
+    view = x[10:]
+    del x
+    assert storages.count() == before + 1 and view.sum().item() == 0
+    del view
+    gc.collect()
+    assert storages.count() == before
+
+
+def test_printing_and_items():
+    x = on_device(torch.tensor([1.5, 2.0]))
+    assert repr(x) == "tensor([1.5000, 2.0000], device='girih:0')"
+    assert x[0].item() == 1.5 and x.tolist() == [1.5, 2.0]
+
+
+def test_results_that_grow_and_overlap():
+    out = torch.empty(0, device="girih")
+    torch.mm(on_device(torch.eye(3)), on_device(torch.ones(3, 2)), out=out)
+    assert torch.equal(out.cpu(), torch.ones(3, 2))
+    square = on_device(torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
+    torch.mm(square, square, out=square)
+    assert square.cpu().tolist() == [[1.0, 2.0], [0.0, 1.0]]
+
+
+def test_a_product_hides_what_a_factor_of_zero_covers():
+    nothing = on_device(torch.full((2, 2), float("nan")))
+    product = torch.addmm(nothing, on_device(torch.eye(2)), on_device(torch.ones(2, 2)), beta=0)
+    assert torch.equal(product.cpu(), torch.ones(2, 2))
+    empty = torch.addmm(on_device(torch.ones(2, 3)), torch.empty(2, 0, device="girih"), torch.empty(0, 3, device="girih"), beta=2)
+    assert torch.equal(empty.cpu(), torch.full((2, 3), 2.0))
+
+
+def test_products_of_wrong_shapes_are_errors():
+    with pytest.raises(RuntimeError, match="have no product"):
+        torch.mm(torch.ones(2, 3, device="girih"), torch.ones(2, 3, device="girih"))
+
+
+def test_saving_loading_and_copying():
+    model = torch.nn.Linear(3, 2).to("girih")
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    for name, value in torch.load(file, map_location="cpu").items():
+        assert torch.equal(value, model.state_dict()[name].cpu())
+    file.seek(0)
+    there = torch.load(file)
+    assert there["weight"].device.type == "girih" and torch.equal(there["weight"].cpu(), model.weight.cpu())
+    twin = copy.deepcopy(model)
+    twin.weight.data.fill_(0)
+    assert twin.weight.device.type == "girih" and model.weight.abs().sum().item() > 0
+
+
+def test_seeds_repeat_numbers():
+    torch.manual_seed(3)
+    first = torch.rand(4, device="girih").cpu()
+    torch.manual_seed(3)
+    assert torch.equal(first, torch.rand(4, device="girih").cpu())
+
+
+def test_memory_summary():
+    kept = torch.zeros(100, device="girih")
+    assert "live" in girih.torch.memory_summary() and kept.numel() == 100
+
+
+def test_fallbacks_are_warned_of_once_counted_and_refused():
+    x = on_device(torch.tensor([3.0, 1.0, 2.0]))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            assert torch.logcumsumexp(x, 0).shape == (3,)
+    messages = [str(warning.message) for warning in seen]
+    assert sum("`aten::_logcumsumexp`" in message for message in messages) == 1
+    assert girih.torch.fallbacks()["aten::_logcumsumexp"] == 2
+    girih.torch.strict()
+    try:
+        with pytest.raises(NotImplementedError, match="`aten::_logcumsumexp`"):
+            torch.logcumsumexp(x, 0)
+    finally:
+        girih.torch.strict(False)
+
+
+def test_another_device_is_refused_while_tensors_live():
+    kept = torch.zeros(3, device="girih")
+    with pytest.raises(RuntimeError, match="still on"):
+        girih.torch.use("interpreter")
+    assert kept.numel() == 3
+
+
+CONVOLUTIONS = [(1, 0, 1, 1, False), (2, 1, 1, 2, False), (1, 2, 2, 1, False), (2, 1, 1, 2, True), (3, 0, 1, 4, False)]
+
+
+@pytest.mark.parametrize("step,pad,gap,groups,transposed", CONVOLUTIONS)
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("last", [False, True], ids=["plain", "channels_last"])
+def test_convolutions_forward_and_backward(rank, step, pad, gap, groups, transposed, last):
+    torch.manual_seed(0)
+    size = [9, 8][:rank]
+    outs = 4 if transposed else 8
+    x = torch.randn(2, 4, *size)
+    w = torch.randn(outs, (8 if transposed else 4) // groups, *[3] * rank)
+    function = getattr(torch.nn.functional, f"conv{'_transpose' if transposed else ''}{rank}d")
+
+    def run(device):
+        ends = [t.to(device, copy=True) for t in (x, w, torch.ones(8))]
+        if last and rank == 2:
+            ends[0] = ends[0].to(memory_format=torch.channels_last)
+        ends = [t.detach().requires_grad_() for t in ends]
+        y = function(*ends, stride=step, padding=pad, dilation=gap, groups=groups)
+        (y * y).sum().backward()
+        return [y.detach().cpu(), *[end.grad.cpu() for end in ends]]
+
+    for ours, theirs in zip(run("girih"), run("cpu"), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_of_halves(dtype):
+    torch.manual_seed(0)
+    a, b = torch.randn(33, 70).to(dtype), torch.randn(70, 19).to(dtype)
+    torch.testing.assert_close((on_device(a) @ on_device(b)).cpu(), (a.float() @ b.float()).to(dtype), rtol=2e-2, atol=2e-2)
+
+
+def test_types_that_are_refused():
+    for make in (lambda: torch.ones(2, dtype=torch.complex64).to("girih"), lambda: torch.fft.fft(torch.ones(4, device="girih"))):
+        with pytest.raises(NotImplementedError, match="torch.complex64 cannot be on the device girih"):
+            make()

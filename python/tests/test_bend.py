@@ -1,0 +1,207 @@
+"""Functions of Bend programs."""
+
+import pickle
+import threading
+import time
+
+import girih
+import numpy as np
+import pytest
+
+TEXT = """
+type Shape:
+  Circle { radius: f24 }
+  Rectangle { width: f24, height: f24 }
+
+type Chain:
+  Link { value: u24, ~rest: Chain }
+  End
+
+def double(x: u24) -> u24:
+  return x * 2
+
+def squares(xs: List(u24)) -> List(u24):
+  return [x * x for x in xs]
+
+def greet(name: String) -> String:
+  return name
+
+def swap(pair: (u24, f24)) -> (f24, u24):
+  (a, b) = pair
+  return (b, a)
+
+def twice(shape: Shape) -> Shape:
+  match shape:
+    case Shape/Circle:
+      return Shape/Circle { radius: shape.radius * 2.0 }
+    case Shape/Rectangle:
+      return Shape/Rectangle { width: shape.width * 2.0, height: shape.height * 2.0 }
+
+def sum(tree: Tree(u24)) -> u24:
+  fold tree:
+    case Tree/Node:
+      return tree.left + tree.right
+    case Tree/Leaf:
+      return tree.value
+
+def grow(n: u24) -> Tree(u24):
+  switch n:
+    case 0:
+      return !1
+    case _:
+      return ![grow(n-1), grow(n-1)]
+
+def chain(n: u24) -> Chain:
+  switch n:
+    case 0:
+      return Chain/End
+    case _:
+      return Chain/Link { value: n-1, rest: chain(n-1) }
+
+def same(x: a) -> a:
+  return x
+
+def divide(a: u24, b: u24) -> u24:
+  return a / b
+
+def forever(n: u24) -> u24:
+  return forever(n + 1)
+"""
+
+
+@pytest.fixture(scope="module")
+def program():
+    return girih.bend(text=TEXT, device="cpu")
+
+
+def test_numbers_texts_lists_and_tuples(program):
+    assert program.double(21) == 42
+    assert program.squares([1, 2, 3]) == [1, 4, 9]
+    assert program.squares([]) == []
+    assert program.greet("Grüße") == "Grüße"
+    assert program.swap((1, 2.5)) == (2.5, 1)
+    assert program.swap((1, 2)) == (2.0, 1)
+
+
+def test_numpy_arrays_are_lists(program):
+    assert program.squares(np.arange(5)) == [0, 1, 4, 9, 16]
+    assert program.double(np.uint8(3)) == 6
+
+
+def test_data_types_are_data_classes(program):
+    shape = program.twice(program.Shape.Rectangle(1.0, 2.0))
+    assert shape == program.Shape.Rectangle(width=2.0, height=4.0) and isinstance(shape, program.Shape)
+    match program.twice(program.Shape.Circle(1.5)):
+        case program.Shape.Circle(radius):
+            assert radius == 3.0
+        case _:
+            pytest.fail("it is a circle")
+
+
+def test_trees(program):
+    assert program.sum(program.grow(5)) == 32
+    tree = program.Tree
+    assert program.sum(tree.Node(tree.Leaf(1), tree.Node(tree.Leaf(2), tree.Leaf(3)))) == 6
+
+
+def test_what_is_given_decides_an_open_type(program):
+    assert program.same(3) == 3
+    assert program.same([1.5]) == [1.5]
+    assert program.same(("a", [2])) == ("a", [2])
+
+
+def test_deep_data_goes_out_and_in(program):
+    chain = program.chain(50_000)
+    assert chain.value == 49_999
+    assert program.same(chain).rest.rest.value == 49_997
+    # Python itself takes them apart one by one.
+    while hasattr(chain, "rest"):
+        chain = chain.rest
+
+
+def test_errors(program):
+    with pytest.raises(girih.Error, match="division by zero"):
+        program.divide(1, 0)
+    with pytest.raises(girih.Error, match="a text stands where `u24` is wanted"):
+        program.double("two")
+    with pytest.raises(girih.Error, match="out of the range"):
+        program.double(-1)
+    with pytest.raises(girih.Error, match="is given 2 arguments"):
+        program.double(1, 2)
+    with pytest.raises(girih.Error, match="no value of Bend"):
+        program.double(object())
+    with pytest.raises(AttributeError, match="its functions are double"):
+        program.triple(1)
+    with pytest.raises(girih.Error) as caught:
+        girih.bend(text="def f(x: u24) -> u24:\n  return y\n")
+    assert "return y" in caught.value.rendered and caught.value.code == "B0201"
+
+
+def test_a_docstring_is_a_program():
+    @girih.bend_function(device="cpu")
+    def fib(n):
+        """
+        def fib(n: u24) -> u24:
+          if n < 2:
+            return n
+          else:
+            return fib(n - 1) + fib(n - 2)
+        """
+
+    assert fib(20) == 6765
+
+
+def test_functions_are_pickled_by_their_source(program):
+    assert pickle.loads(pickle.dumps(program.double))(4) == 8
+
+
+def test_other_threads_go_on_and_ctrl_c_stops_a_call(program):
+    import _thread
+
+    ticks = []
+
+    def tick():
+        for _ in range(10):
+            time.sleep(0.02)
+            ticks.append(1)
+        _thread.interrupt_main()
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    with pytest.raises(KeyboardInterrupt):
+        program.forever(0)
+    ticker.join()
+    assert len(ticks) == 10
+    assert program.double(2) == 4
+
+
+def test_functions_without_annotations_take_and_give_what_there_is():
+    program = girih.bend(
+        text="""
+def sort(xs):
+  return xs
+
+def add(a, b):
+  return a + b
+
+def some(x):
+  return (x, Maybe/Some(x), "text", [x, x])
+""",
+        device="cpu",
+    )
+    assert program.sort([3, 1, 2]) == [3, 1, 2]
+    assert program.add(1, 2) == 3 and program.add(1.5, 2.0) == 3.5
+    assert program.some(7) == (7, program.Maybe.Some(7), "text", [7, 7])
+
+
+def test_functions_are_no_values():
+    with pytest.raises(girih.Error, match="is given 1 argument"):
+        girih.bend(text="def f(x: u24) -> (u24 -> u24):\n  return lambda y: x\n").f(3)
+
+
+def test_effects_are_performed(capfd):
+    program = girih.bend(
+        text="def hello(name: String) -> IO(None):\n  with IO:\n    * <- IO/print(name)\n    return wrap(*)\n", device="cpu"
+    )
+    assert program.hello("hi\n") is None
+    assert capfd.readouterr().out == "hi\n"

@@ -1,0 +1,154 @@
+"""Triton kernels in Python files."""
+
+import pickle
+
+import girih
+import girih.triton as triton
+import girih.triton.language as tl
+import numpy as np
+import pytest
+
+
+@girih.jit
+def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr = 64):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    tl.store(out_ptr + at, x + tl.load(y_ptr + at, mask=at < n), mask=at < n)
+
+
+@triton.jit
+def scale(x_ptr, n, by, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.load(x_ptr + at, mask=at < n) * by, mask=at < n)
+
+
+@triton.jit
+def wrong(x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, missing, mask=at < n)  # noqa: F821
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 128}, num_warps=2)], key=["n"])
+@triton.jit
+def tuned(x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.load(x_ptr + at, mask=at < n) + 1, mask=at < n)
+
+
+@triton.heuristics({"BLOCK": lambda args: triton.next_power_of_2(args["n"])})
+@triton.jit
+def whole(x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, at, mask=at < n)
+
+
+def blocks(args):
+    return (triton.cdiv(args["n"], args["BLOCK"]),)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int16", "float16", "uint8"])
+def test_numpy_arrays_go_in_and_come_back(device, dtype):
+    if device.kind == "wgpu" and dtype == "float16":
+        pytest.skip("this adapter may have no 16-bit floats")
+    x, y = np.arange(1000).astype(dtype), np.ones(1000, dtype)
+    out = np.zeros_like(x)
+    add[blocks](x, y, out, 1000, device=device)
+    assert (out == x + y).all()
+
+
+def test_arrays_of_a_device_stay_there(device):
+    x, y = np.arange(300, dtype=np.float32), np.full(300, 0.5, np.float32)
+    out = girih.empty(300, device=device)
+    add[(5,)](girih.array(x, device=device), girih.array(y, device=device), out, 300, BLOCK=64)
+    assert (out.numpy() == x + y).all()
+
+
+def test_memory_begins_at_any_element(device):
+    x = girih.array(np.arange(100, dtype=np.float32), device=device)
+    for first in (0, 1, 3, 4):
+        before = x.numpy()
+        scale.kernel.launch(
+            device, (1,), {"x_ptr": (x.buffer, 4 * first, "fp32"), "n": 10, "by": 2.0, "BLOCK": 16}
+        )
+        before[first : first + 10] *= 2
+        assert (x.numpy() == before).all()
+
+
+def test_the_same_array_twice_is_one(device):
+    x = np.arange(64, dtype=np.int32)
+    add[(1,)](x, x, x, 64, device=device)
+    assert (x == 2 * np.arange(64)).all()
+
+
+def test_parts_of_one_array_are_refused(device):
+    x = np.zeros(100, np.float32)
+    with pytest.raises(ValueError, match="part of another"):
+        add[(1,)](x[:64], x[32:96], np.zeros(64, np.float32), 64, device=device)
+
+
+def test_what_offers_dlpack_is_taken(device):
+    class Packed:
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **how):
+            return self.array.__dlpack__(**how)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    x = np.arange(64, dtype=np.float32)
+    scale[(1,)](Packed(x), 64, 3.0, BLOCK=64, device=device)
+    assert (x == 3 * np.arange(64)).all()
+
+
+def test_an_error_underlines_the_source(device):
+    with pytest.raises(girih.Error) as caught:
+        wrong[(1,)](np.zeros(4, np.float32), 4, BLOCK=4, device=device)
+    error = caught.value
+    assert error.code == "B1003" and "missing" in error.message
+    assert "tl.store(x_ptr + at, missing" in error.rendered and "^^^^^^^" in error.rendered
+    assert str(error) == error.rendered and "test_jit.py" in error.rendered
+
+
+def test_wrong_arguments_are_named(device):
+    x = np.zeros(4, np.float32)
+    with pytest.raises(TypeError, match="has no parameter `m`"):
+        scale[(1,)](x, m=4)
+    with pytest.raises(girih.Error, match="by"):
+        scale[(1,)](x, 4, BLOCK=4, device=device)
+    with pytest.raises(TypeError, match="launch it as"):
+        scale(x, 4, 2.0, 4)
+    with pytest.raises(TypeError, match="no elements of the type `complex64`"):
+        scale[(1,)](np.zeros(4, np.complex64), 4, 2.0, BLOCK=4, device=device)
+
+
+def test_the_fastest_configuration_is_chosen_and_leaves_no_trace(device):
+    x = girih.array(np.zeros(100, np.float32), device=device)
+    tuned[blocks](x, 100)
+    assert (x.numpy() == 1).all()
+    tuned[blocks](x, 100)
+    assert (x.numpy() == 2).all()
+    assert len(tuned.best) == 1
+
+
+def test_heuristics_choose_constants(device):
+    x = np.zeros(100, np.int32)
+    whole[(1,)](x, 100, device=device)
+    assert (x == np.arange(100)).all()
+
+
+def test_no_program_runs_in_an_empty_grid(device):
+    x = np.ones(4, np.float32)
+    scale[(0,)](x, 4, 2.0, BLOCK=4, device=device)
+    assert (x == 1).all()
+
+
+def test_kernels_are_pickled_by_their_source(device):
+    x = np.ones(4, np.float32)
+    pickle.loads(pickle.dumps(scale))[(1,)](x, 4, 2.0, BLOCK=4, device=device)
+    assert (x == 2).all()
+
+
+def test_a_kernel_is_compiled_ahead(device):
+    scale.warmup(np.ones(4, np.float32), 4, 2.0, BLOCK=4, device=device)
