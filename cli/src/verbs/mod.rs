@@ -13,9 +13,11 @@ mod launch;
 mod lsp;
 mod man;
 mod net;
+mod new;
 mod playground;
 mod render;
 mod run;
+mod test;
 
 use crate::console::Console;
 use crate::exit::Exit;
@@ -27,6 +29,10 @@ pub enum Verb {
     /// Run a program and print its result
     #[command(aliases = ["run-rs", "run-c", "run-cu"])]
     Run(run::Run),
+    /// Make a folder with a program, its tests and an image shader
+    New(new::New),
+    /// Run the tests of programs
+    Test(test::Test),
     /// Look for mistakes in programs without running them
     Check(check::Check),
     /// Lay programs out in one style, with their comments
@@ -60,6 +66,8 @@ impl Verb {
     pub fn run(&self, console: &Console) -> Exit {
         match self {
             Verb::Run(verb) => verb.run(console),
+            Verb::New(verb) => verb.run(console),
+            Verb::Test(verb) => verb.run(console),
             Verb::Check(verb) => verb.run(console),
             Verb::Fmt(verb) => verb.run(console),
             Verb::Emit(verb) => verb.run(console),

@@ -3,5 +3,6 @@
 mod commands;
 mod lsp;
 mod neovim;
+mod new;
 mod playground;
 mod processes;
