@@ -51,6 +51,8 @@ pub mod render;
 #[cfg(feature = "bend")]
 mod run;
 #[cfg(feature = "bend")]
+pub mod session;
+#[cfg(feature = "bend")]
 pub mod testing;
 #[cfg(feature = "triton")]
 pub mod triton;

@@ -135,9 +135,15 @@ impl Tests {
         let mut value = |def: &Name| self.value(def, run, host);
         let failure = match &test.passes {
             Passes::True(def) => verdict::truth(test, &value(def)?),
-            Passes::Compares { op: op @ (BinOp::Eq | BinOp::Ne), sides, .. } => {
+            Passes::Compares { whole, op: op @ (BinOp::Eq | BinOp::Ne), sides } => {
                 let values = [value(&sides[0].def)?, value(&sides[1].def)?];
-                ((values[0] == values[1]) != (*op == BinOp::Eq)).then(|| verdict::comparison(*op, sides, &values))
+                // Floats are printed with three decimals, so numbers are compared as the program does.
+                let holds = if values.iter().all(|value| verdict::is_number(value)) {
+                    verdict::truth(test, &value(whole)?).is_none()
+                } else {
+                    (values[0] == values[1]) == (*op == BinOp::Eq)
+                };
+                (!holds).then(|| verdict::comparison(*op, sides, &values))
             }
             Passes::Compares { whole, op, sides } => match verdict::truth(test, &value(whole)?) {
                 Some(_) => Some(verdict::comparison(*op, sides, &[value(&sides[0].def)?, value(&sides[1].def)?])),

@@ -1,5 +1,6 @@
 //! What is said of a test that fails: both values, each at its place.
 
+use crate::run::value_of_io;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::num::BinOp;
 use girih_base::span::Span;
@@ -13,8 +14,7 @@ const BEFORE: usize = 20;
 /// Of a test whose value says whether it passes: nothing if it does.
 pub(super) fn truth(test: &Test, value: &str) -> Option<Diagnostic> {
     // A test whose value is an `IO` gives what that ends with.
-    let done = value.strip_prefix("IO/Done(IO/MAGIC, ").and_then(|rest| rest.strip_suffix(')'));
-    let value = done.unwrap_or(value);
+    let value = value_of_io(value).unwrap_or(value);
     let passes = value.parse::<f64>().ok().map(|number| number != 0.0);
     let message = match passes {
         Some(true) => return None,
@@ -27,9 +27,15 @@ pub(super) fn truth(test: &Test, value: &str) -> Option<Diagnostic> {
     Some(Diagnostic::new(Code::TestFailed, test.span, message).hint(hint))
 }
 
+/// Whether a value is a number, of its text.
+pub(super) fn is_number(value: &str) -> bool {
+    value.parse::<f64>().is_ok()
+}
+
 /// Of a comparison that does not hold.
 pub(super) fn comparison(op: BinOp, sides: &[Side; 2], values: &[String; 2]) -> Diagnostic {
     let message = match op {
+        BinOp::Eq if values[0] == values[1] => "the two sides differ by less than is printed",
         BinOp::Eq => "the two sides differ",
         BinOp::Ne => "the two sides are equal",
         _ => "the comparison does not hold",

@@ -16,6 +16,7 @@ mod net;
 mod new;
 mod playground;
 mod render;
+mod repl;
 mod run;
 mod test;
 
@@ -31,6 +32,8 @@ pub enum Verb {
     Run(run::Run),
     /// Make a folder with a program, its tests and an image shader
     New(new::New),
+    /// Answer definitions and expressions one after the other
+    Repl(repl::ReplOptions),
     /// Run the tests of programs
     Test(test::Test),
     /// Look for mistakes in programs without running them
@@ -67,6 +70,7 @@ impl Verb {
         match self {
             Verb::Run(verb) => verb.run(console),
             Verb::New(verb) => verb.run(console),
+            Verb::Repl(verb) => verb.run(console),
             Verb::Test(verb) => verb.run(console),
             Verb::Check(verb) => verb.run(console),
             Verb::Fmt(verb) => verb.run(console),

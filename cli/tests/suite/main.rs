@@ -6,3 +6,4 @@ mod neovim;
 mod new;
 mod playground;
 mod processes;
+mod terminal;
