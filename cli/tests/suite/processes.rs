@@ -226,6 +226,8 @@ fn standard_input_is_formatted_to_standard_output() {
     assert_eq!((text(&output.stderr).as_str(), output.status.code()), ("", Some(0)));
     let output = formatted(&["--stdin-name", "k.gir"], "fn @f( %a:u32 )->u32{\nreturn %a\n}");
     assert_eq!(text(&output.stdout), "fn @f(%a: u32) -> u32 {\n  return %a\n}\n");
+    let output = formatted(&[], "def main( ):\r\n  # one\r\n  return \"a\r\nb\"\r\n");
+    assert_eq!(text(&output.stdout), "def main():\r\n  # one\r\n  return \"a\r\nb\"\r\n");
     let output = formatted(&[], "def main(:\n");
     assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("", Some(1)));
     assert!(text(&output.stderr).contains("stdin.bend:1:10"), "{}", text(&output.stderr));
