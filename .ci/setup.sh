@@ -1,13 +1,13 @@
 #!/bin/sh
 # Installs what the tests need on a Debian machine: a software Vulkan driver, a virtual display with the tools that take a
-# picture and press keys, the validator of SPIR-V, the editor Neovim, Python with virtual environments, and a browser with Node, which drives it. Running it again changes nothing.
+# picture and press keys, the validator of SPIR-V, the editor Neovim, the terminal tmux, Python with virtual environments, and a browser with Node, which drives it. Running it again changes nothing.
 #
 # Mesa older than 25 ends a shader silently after 65,535 loop iterations, so Debian 12 takes Mesa from backports: from
 # the mirror that the machine's own package sources name.
 set -eu
 
 wanted_mesa=25
-packages="xvfb xdotool imagemagick spirv-tools libvulkan1 libx11-6 libx11-xcb1 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0 neovim python3-venv"
+packages="xvfb xdotool imagemagick spirv-tools libvulkan1 libx11-6 libx11-xcb1 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0 neovim tmux python3-venv"
 
 # Where a browser or Node comes from elsewhere, that one is taken.
 command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || packages="$packages chromium"

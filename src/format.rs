@@ -34,6 +34,9 @@ impl Language {
 ///
 /// let text = format("example.bend", "def main( ):  # start\n  return f( 1,2 )", Language::Bend);
 /// assert_eq!(text.expect("its syntax is right"), "def main():  # start\n  return f(1, 2)\n");
+/// // Lines that end with `\r\n` keep that end.
+/// let text = format("windows.bend", "main = ( f  1 )\r\n", Language::Bend);
+/// assert_eq!(text.expect("its syntax is right"), "main = (f 1)\r\n");
 /// ```
 pub fn format(name: &str, text: &str, language: Language) -> Result<String, Error> {
     let mut sources = Sources::default();
@@ -42,5 +45,18 @@ pub fn format(name: &str, text: &str, language: Language) -> Result<String, Erro
         Language::Bend => girih_bend::format::format(source, text, Dialect::User),
         Language::Ir => girih_ir::text::format(source, text),
     });
+    let formatted =
+        formatted.map(|formatted| if ends_lines_with_crlf(text) { with_crlf(&formatted) } else { formatted });
     formatted.map_err(|diagnostics| Error::new(sources, diagnostics))
+}
+
+/// Whether all lines end as Windows ends them. Where they end in two ways, none is the file's own.
+fn ends_lines_with_crlf(text: &str) -> bool {
+    let lines = text.matches('\n').count();
+    lines > 0 && text.matches("\r\n").count() == lines
+}
+
+/// The same with all lines ended as Windows ends them; those inside of texts have that end already.
+fn with_crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
 }

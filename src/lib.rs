@@ -54,10 +54,16 @@ mod program;
 pub mod render;
 #[cfg(feature = "bend")]
 mod run;
+#[cfg(feature = "bend")]
+pub mod session;
+#[cfg(feature = "bend")]
+pub mod testing;
 #[cfg(feature = "triton")]
 pub mod triton;
 #[cfg(feature = "bend")]
 pub mod typed;
+#[cfg(feature = "bend")]
+mod watch;
 
 pub use girih_base::diag::{Code, Diagnostic, Errors, Severity, Style, WarningLevels, did_you_mean, render};
 pub use girih_base::span::{Sources, Span};
@@ -84,4 +90,5 @@ pub use {
     program::{Outcome, Program},
     run::{Choice, Contest, Executable, RunDevice, RunOptions, Stats, Tier, Work},
     typed::{Bend, Deep, Function, Tree},
+    watch::Watched,
 };

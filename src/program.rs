@@ -14,6 +14,7 @@ use crate::run::{Executable, RunOptions, Stats, planned};
 use crate::stack::on_big_stack;
 
 use girih_base::diag::{Diagnostic, Severity};
+use girih_base::span::Sources;
 use girih_bend::loader::Loader;
 use girih_bend::{Compilation, Options, compile, printer};
 use girih_ir::text;
@@ -59,6 +60,16 @@ impl Program {
         let started = Instant::now();
         let compilation = on_big_stack(|| compile(loader, options));
         Program { compilation, seconds: started.elapsed().as_secs_f64() }
+    }
+
+    /// What was compiled in so many seconds.
+    pub(crate) fn of(compilation: Compilation, seconds: f64) -> Program {
+        Program { compilation, seconds }
+    }
+
+    /// The files that the program was compiled from.
+    pub fn sources(&self) -> &Sources {
+        &self.compilation.sources
     }
 
     /// What the compiler says: errors and warnings.
@@ -237,7 +248,8 @@ impl Program {
         self.compilation.program.as_ref().ok_or_else(|| self.report().into())
     }
 
-    fn error(&self, diagnostics: Vec<Diagnostic>) -> Error {
+    /// What is wrong with the program, at places of its sources.
+    pub(crate) fn error(&self, diagnostics: Vec<Diagnostic>) -> Error {
         Error::new(self.compilation.sources.clone(), diagnostics)
     }
 }

@@ -43,6 +43,11 @@ impl Console {
         self.json
     }
 
+    /// Whether there are colours.
+    pub fn is_coloured(&self) -> bool {
+        self.style == Style::Coloured
+    }
+
     /// Whether a progress bar may be drawn.
     pub fn shows_progress(&self) -> bool {
         !self.quiet && !self.json && io::stderr().is_terminal()

@@ -7,6 +7,7 @@ mod args;
 mod console;
 mod device;
 mod exit;
+mod files;
 mod interrupt;
 mod launch;
 mod memory;

@@ -1,7 +1,7 @@
 //! The shaders that the demo shows, and which of them it is at.
 
 use crate::Failure;
-use girih::render::Watched;
+use girih::Watched;
 use std::path::{Path, PathBuf};
 
 /// Some shaders, at least one, in the order of their names.

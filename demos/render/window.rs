@@ -162,7 +162,7 @@ impl Viewer {
             // The loop is gone when the window has been closed.
             let _ = proxy.send_event(PictureDone);
         };
-        let shader = self.gallery.current().open();
+        let shader = self.gallery.current().open_shader();
         self.options.screen = self.screen.as_ref().map(|screen| screen.gpu.context().clone());
         self.own = shader.as_ref().ok().map(|shader| shader.size());
         if !self.is_fixed {
@@ -470,7 +470,7 @@ impl ApplicationHandler<PictureDone> for Viewer {
         let now = Instant::now();
         if now >= self.next_glance {
             self.next_glance = now + GLANCE;
-            if self.gallery.current().changed() {
+            if self.gallery.current().changed().is_some() {
                 self.load();
             } else {
                 self.fit();

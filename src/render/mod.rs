@@ -35,7 +35,6 @@ mod read_pixels;
 mod shader;
 mod signature;
 mod tree;
-mod watch;
 mod workers;
 
 pub use frame::{Frame, MOST_PIXELS, Pixel, Size};
@@ -44,4 +43,3 @@ pub use painting::Painting;
 pub use picture::{Picture, Pixels};
 pub(crate) use read_pixels::Source;
 pub use shader::{RenderOptions, Renderer, Shader, devices, times};
-pub use watch::Watched;

@@ -207,6 +207,11 @@ impl std::fmt::Debug for Executable {
     }
 }
 
+/// What an `IO` ends with, of its text; none if the text is that of another value.
+pub(crate) fn value_of_io(text: &str) -> Option<&str> {
+    text.strip_prefix("IO/Done(IO/MAGIC, ")?.strip_suffix(')')
+}
+
 /// What a program ran on has panicked.
 #[cold]
 fn gone() -> Diagnostic {

@@ -37,7 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("girih-conform", &["girih", "base", "ir", "runtime", "lower", "machine", "cpu", "wgpu"]),
     ("girih-bench", &["girih", "base", "ir", "runtime", "bend", "net"]),
     ("girih-lsp", &["girih", "base", "bend"]),
-    ("girih-cli", &["girih", "base", "ir", "runtime", "machine", "term", "net", "conform", "bench", "lsp"]),
+    ("girih-cli", &["girih", "base", "bend", "ir", "runtime", "machine", "term", "net", "conform", "bench", "lsp"]),
     ("girih-python", &["girih"]),
     ("girih-web", &["girih", "base", "term", "net", "bend"]),
 ];

@@ -1,8 +1,8 @@
 //! Image shaders through the library: contract, sizes, errors, reloading; and every shader in `shaders/` really paints.
 
 use girih::devices::Selector;
-use girih::render::{Frame, RenderOptions, Renderer, Shader, Size, Watched, times};
-use girih::{Code, Error, Program, RunDevice};
+use girih::render::{Frame, RenderOptions, Renderer, Shader, Size, times};
+use girih::{Code, Error, Program, RunDevice, Watched};
 use girih_machine::tasks::TaskSettings;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -402,16 +402,16 @@ fn changes_of_all_files_are_noticed() {
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file is written");
     write("main.bend", "from ./colours import (dark)\n\ndef shader(x, y, t):\n  return dark(x)\n");
     let mut watched = Watched::new(folder.path().join("main.bend"));
-    assert_eq!(watched.open().expect_err("a file is missing").diagnostics[0].code, Code::ImportNotFound);
-    assert!(!watched.changed());
+    assert_eq!(watched.open_shader().expect_err("a file is missing").diagnostics[0].code, Code::ImportNotFound);
+    assert_eq!(watched.changed(), None);
     write("colours.bend", "def dark(x):\n  return 7\n");
-    assert!(watched.changed(), "a file has appeared");
+    assert!(watched.changed().is_some(), "a file has appeared");
     let size = Size::new(1, 1).expect("a size");
-    assert_eq!(numbers(&watched.open().expect("a shader").frame(size, 0.0).expect("a picture")), [7]);
-    assert!(!watched.changed());
+    assert_eq!(numbers(&watched.open_shader().expect("a shader").frame(size, 0.0).expect("a picture")), [7]);
+    assert_eq!(watched.changed(), None);
     write("colours.bend", "def dark(x):\n  return 800\n");
-    assert!(watched.changed(), "an imported file has another length");
-    assert_eq!(numbers(&watched.open().expect("a shader").frame(size, 0.0).expect("a picture")), [800]);
+    assert!(watched.changed().is_some(), "an imported file has another length");
+    assert_eq!(numbers(&watched.open_shader().expect("a shader").frame(size, 0.0).expect("a picture")), [800]);
 }
 
 #[test]

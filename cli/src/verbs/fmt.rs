@@ -4,9 +4,10 @@
 
 use crate::console::Console;
 use crate::exit::Exit;
+use crate::files::{cannot_read, failure, files};
 use clap::Args;
 use girih::format::{Language, format};
-use girih::{Code, Diagnostic, Error, Sources, Span, atomic_file};
+use girih::{Code, Error, atomic_file};
 use girih_base::plural::counted;
 use serde_json::json;
 use std::io::{self, Read};
@@ -52,9 +53,9 @@ impl Fmt {
                 self.count(console, &mut counts, self.standard_input(console));
                 continue;
             }
-            match files(named) {
-                Ok(files) => files.iter().for_each(|file| self.count(console, &mut counts, self.file(console, file))),
-                Err(error) => self.count(console, &mut counts, Err(error)),
+            for file in files(named, |file| Language::of(file).is_some(), "files of Bend or of the IR") {
+                let changed = file.and_then(|file| self.file(console, &file));
+                self.count(console, &mut counts, changed);
             }
         }
         let Counts { files, changed, failed } = counts;
@@ -125,43 +126,9 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
     atomic_file::write_bytes(file, text)
 }
 
-/// The file itself, or the files with a known end in a folder and in those inside it, by name. What starts with a point is left out, and links are not followed.
-fn files(named: &Path) -> Result<Vec<PathBuf>, Error> {
-    if !named.is_dir() {
-        return Ok(vec![named.to_owned()]);
-    }
-    let mut found = vec![];
-    let mut folders = vec![named.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        for entry in entries.map_err(|error| cannot_read(&folder.display().to_string(), &error))? {
-            let path = entry.path();
-            let kind = entry.file_type().map_err(|error| cannot_read(&path.display().to_string(), &error))?;
-            if entry.file_name().as_encoded_bytes().starts_with(b".") {
-                continue;
-            }
-            if kind.is_dir() {
-                folders.push(path);
-            } else if kind.is_file() && Language::of(&path).is_some() {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 fn language(file: &Path) -> Result<Language, Error> {
     Language::of(file).ok_or_else(|| {
         let message = format!("`{}` is in no language that can be formatted", file.display());
         failure(Code::CannotRead, message, "files of Bend end with `.bend`, files of the IR with `.gir`")
     })
-}
-
-fn cannot_read(name: &str, error: &io::Error) -> Error {
-    failure(Code::CannotRead, format!("cannot read `{name}`: {error}"), "name a file of text that exists")
-}
-
-fn failure(code: Code, message: String, hint: &str) -> Error {
-    Error::new(Sources::default(), vec![Diagnostic::new(code, Span::NONE, message).hint(hint)])
 }

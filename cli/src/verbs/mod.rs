@@ -15,10 +15,13 @@ mod launch;
 mod lsp;
 mod man;
 mod net;
+mod new;
 mod playground;
 mod profile;
 mod render;
+mod repl;
 mod run;
+mod test;
 
 use crate::console::Console;
 use crate::exit::Exit;
@@ -30,6 +33,12 @@ pub enum Verb {
     /// Run a program and print its result
     #[command(aliases = ["run-rs", "run-c", "run-cu"])]
     Run(run::Run),
+    /// Make a folder with a program, its tests and an image shader
+    New(new::New),
+    /// Answer definitions and expressions one after the other
+    Repl(repl::ReplOptions),
+    /// Run the tests of programs
+    Test(test::Test),
     /// Look for mistakes in programs without running them
     Check(check::Check),
     /// Lay programs out in one style, with their comments
@@ -67,6 +76,9 @@ impl Verb {
     pub fn run(&self, console: &Console) -> Exit {
         match self {
             Verb::Run(verb) => verb.run(console),
+            Verb::New(verb) => verb.run(console),
+            Verb::Repl(verb) => verb.run(console),
+            Verb::Test(verb) => verb.run(console),
             Verb::Check(verb) => verb.run(console),
             Verb::Fmt(verb) => verb.run(console),
             Verb::Doc(verb) => verb.run(console),

@@ -1,5 +1,7 @@
 //! `girih run FILE [ARGS...]`.
 
+mod watch;
+
 use crate::console::{self, Console};
 use crate::exit::Exit;
 use crate::interrupt::{self, Interrupt};
@@ -29,6 +31,7 @@ Examples:
   girih run sort.bend --threads 1       runs it on one core instead of all
   girih run sort.bend --device cuda     runs it on the first NVIDIA card; `girih devices` lists all
   girih run sort.bend --device evaluator    evaluates it slowly, without compiling it
+  girih run sort.bend --watch           runs it again whenever a file of it changes
   girih run sort.hvm --stats            reduces an interaction net, and counts its rules
   girih run add.gir::add --arg x=@x.npy --arg y='zeros(f32,1024):y.npy' --arg n=1024
                                         launches a kernel of the IR on the best device";
@@ -71,6 +74,9 @@ pub struct Run {
     /// Run it on the named device alone. Otherwise the processor runs the program beside a graphics card, and the first result counts
     #[arg(long)]
     alone: bool,
+    /// Run it again whenever its file, or one that it imports, changes; Ctrl-C ends this
+    #[arg(long)]
+    watch: bool,
     /// How to compile it
     #[arg(long, value_name = "TIER", default_value = "auto")]
     tier: TierName,
@@ -121,6 +127,9 @@ impl Run {
         if net::is_net(&self.file) {
             return self.net(console);
         }
+        if self.watch {
+            return watch::run(&self.file, &self.options(), console);
+        }
         match self.program(console) {
             Ok(()) => Exit::Ok,
             Err(exit) => exit,
@@ -160,6 +169,7 @@ impl Run {
             (self.threads.is_some(), "`--threads` is", "leave it out"),
             (self.alone, "`--alone` is", "leave it out"),
             (self.tier != TierName::Auto, "`--tier` is", "leave it out"),
+            (self.watch, "`--watch` is", "leave it out"),
         ];
         given.iter().find(|(is_given, ..)| *is_given).map(|(_, what, hint)| (*what, *hint))
     }
@@ -168,6 +178,9 @@ impl Run {
         let wrong = |message: &str, hint: &str| console.fail(Code::BadArguments, message, Some(hint));
         if !self.arguments.is_empty() {
             return wrong("a net takes no arguments", "write them into its `@main`");
+        }
+        if self.watch {
+            return wrong("`--watch` is for Bend programs, not for nets", "leave it out");
         }
         if self.tier == TierName::Direct {
             return wrong("nets run as nets", "leave out `--tier`");

@@ -3,7 +3,7 @@
 
 #[test]
 fn transcripts() {
-    trycmd::TestCases::new().case("../tests/cli/*.md");
+    trycmd::TestCases::new().case("../tests/cli/*.md").case("../tests/cli/*.toml");
 }
 
 /// The text blocks between three backquotes and a word, and three backquotes.

@@ -127,6 +127,43 @@ mod interrupted {
     }
 
     #[test]
+    fn a_watched_program_runs_again_when_a_file_of_it_changes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("it can be written");
+        write("main.bend", "from part import f\n\ndef main():\n  return f(1)\n");
+        write("part.bend", "def f(x):\n  return x + 1\n");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_girih"))
+            .current_dir(folder.path())
+            .args(["run", "--watch", "main.bend"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command was built with this test");
+        wait_for(&mut child, "Result: 2\n");
+        // An imported file changes: a mistake is told, and the next change is waited for.
+        write("part.bend", "def f(x):\n  return x +\n");
+        wait_for_error(&mut child, "B0101");
+        // A run that does not end is stopped by the next change.
+        write("part.bend", "def f(x):\n  return f(x + 1)\n\n# endless\n");
+        wait_for_error(&mut child, "part.bend has changed");
+        write("part.bend", "def f(x):\n  return x + 4000\n");
+        wait_for(&mut child, "Result: 4001\n");
+        interrupt(&child);
+        assert_eq!(end(child).status.code(), Some(130));
+    }
+
+    /// Waits until this has been written to standard error.
+    fn wait_for_error(child: &mut Child, expected: &str) {
+        let stream = child.stderr.as_mut().expect("it is a pipe");
+        let (mut seen, mut byte) = (vec![], [0]);
+        while !text(&seen).contains(expected) {
+            stream.read_exact(&mut byte).unwrap_or_else(|error| panic!("{error}: {}", text(&seen)));
+            seen.extend(byte);
+        }
+    }
+
+    #[test]
     fn ctrl_c_leaves_the_reports_of_what_was_measured() {
         let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("stopped");
         // There is none the first time.
@@ -189,6 +226,8 @@ fn standard_input_is_formatted_to_standard_output() {
     assert_eq!((text(&output.stderr).as_str(), output.status.code()), ("", Some(0)));
     let output = formatted(&["--stdin-name", "k.gir"], "fn @f( %a:u32 )->u32{\nreturn %a\n}");
     assert_eq!(text(&output.stdout), "fn @f(%a: u32) -> u32 {\n  return %a\n}\n");
+    let output = formatted(&[], "def main( ):\r\n  # one\r\n  return \"a\r\nb\"\r\n");
+    assert_eq!(text(&output.stdout), "def main():\r\n  # one\r\n  return \"a\r\nb\"\r\n");
     let output = formatted(&[], "def main(:\n");
     assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("", Some(1)));
     assert!(text(&output.stderr).contains("stdin.bend:1:10"), "{}", text(&output.stderr));

@@ -16,6 +16,7 @@ mod modules;
 pub mod parser;
 pub mod prelude;
 pub mod printer;
+pub mod testing;
 
 use girih_base::diag::{Code, Diagnostic, Diagnostics, WarningLevels};
 use girih_base::name::Name;
@@ -67,12 +68,31 @@ pub struct Compilation {
 
 /// Compiles a program. Needs a stack for a few thousand levels of nesting: a few hundred MiB are plenty.
 pub fn compile(loader: &dyn loader::Loader, options: &Options) -> Compilation {
+    compile_with(loader, options, |_, _, _| ())
+}
+
+/// Compiles a program with what its tests need, and finds these. Needs as much stack as [`compile`].
+pub fn compile_tests(loader: &dyn loader::Loader, options: &Options) -> (Compilation, Vec<testing::Test>) {
+    let mut tests = vec![];
+    let compilation = compile_with(loader, options, |modules, sources, diags| {
+        tests = testing::add(modules, sources, diags);
+    });
+    (compilation, tests)
+}
+
+/// Compiles a program to which `add` adds something after it was parsed.
+fn compile_with(
+    loader: &dyn loader::Loader,
+    options: &Options,
+    add: impl FnOnce(&mut modules::Modules, &Sources, &mut Diagnostics),
+) -> Compilation {
     let mut sources = Sources::default();
     let mut diags = Diagnostics::new(options.warnings.clone());
-    let loaded = modules::load(loader, &mut sources, &mut diags);
+    let mut loaded = modules::load(loader, &mut sources, &mut diags);
     let mut program = None;
     let mut own_modules = vec![];
-    if let Some(loaded) = &loaded {
+    if let Some(loaded) = &mut loaded {
+        add(loaded, &sources, &mut diags);
         own_modules = loaded.iter().filter(|m| !m.is_prelude()).map(|m| (m.source, m.module.clone())).collect();
     }
     // An item with a syntax error is missing from its module: to go on would report its every use.

@@ -1,6 +1,7 @@
 //! Looks for what is probably not meant in a program without errors: definitions that nothing uses, and runs that can never
 //! end.
 
+use crate::testing;
 use girih_base::cycles::on_cycle;
 use girih_base::diag::{Code, Diagnostic, Diagnostics};
 use girih_base::idx::IndexVec;
@@ -9,7 +10,7 @@ use girih_term::simplify::simplify;
 use girih_term::{Body, Def, DefId, Origin, Program, Term, TermKind};
 use std::collections::HashSet;
 
-/// Reports unused definitions of the entry point's file, and endless ones.
+/// Reports unused definitions of the entry point's file, and endless ones. What a test uses is used.
 pub(super) fn lint(program: &Program, diags: &mut Diagnostics) {
     unused_definitions(program, diags);
     endless_definitions(program, diags);
@@ -18,8 +19,9 @@ pub(super) fn lint(program: &Program, diags: &mut Diagnostics) {
 fn unused_definitions(program: &Program, diags: &mut Diagnostics) {
     let Some(entry) = program.entry else { return };
     let file: SourceId = program.defs[entry].span.source;
-    let mut reached: HashSet<DefId> = HashSet::from([entry]);
-    let mut pending = vec![entry];
+    let tests = program.defs.iter_enumerated().filter(|(_, def)| def.span.source == file && is_test(def));
+    let mut reached: HashSet<DefId> = tests.map(|(id, _)| id).chain([entry]).collect();
+    let mut pending: Vec<DefId> = reached.iter().copied().collect();
     while let Some(def) = pending.pop() {
         let used = match &program.defs[def].body {
             Body::Term(body) => body.globals(),
@@ -33,6 +35,11 @@ fn unused_definitions(program: &Program, diags: &mut Diagnostics) {
             diags.push(Diagnostic::new(Code::UnusedDefinition, def.span, message));
         }
     }
+}
+
+/// Whether `girih test` runs a definition.
+fn is_test(def: &Def) -> bool {
+    def.params.is_empty() && def.name.starts_with(testing::PREFIX)
 }
 
 /// Follows the calls that are certain to happen when the program runs. A definition that calls itself on every way through it

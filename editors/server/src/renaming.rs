@@ -21,6 +21,8 @@ impl Server<'_> {
 
     /// The changes that give a name another spelling, or why that cannot be.
     pub fn rename(&mut self, params: &RenameParams) -> Result<Option<WorkspaceEdit>, String> {
+        // Edits at places of texts that others have changed since would damage these; not every editor tells of such changes.
+        self.knowledge.clear();
         let Some(Place { known, source, at }) = self.place(&params.text_document_position) else { return Ok(None) };
         let (_, target) = known.analysis.renamable(source, at)?;
         let mut changes: HashMap<_, Vec<TextEdit>> = HashMap::new();

@@ -27,7 +27,7 @@ pub struct Server<'c> {
     connection: &'c Connection,
     pub(crate) documents: Documents,
     pub(crate) prelude: PreludeFiles,
-    knowledge: Knowledge,
+    pub(crate) knowledge: Knowledge,
     /// The folders of the workspace.
     roots: Vec<PathBuf>,
     /// Documents about which there may be something new to report, the one that is being edited first.

@@ -119,6 +119,23 @@ fn names_are_explained_found_and_renamed_across_files() {
 }
 
 #[test]
+fn a_file_that_others_have_changed_is_renamed_as_it_is_now() {
+    let folder = workspace();
+    let mut client = Client::begin(folder.path());
+    let (main, shapes) = (url(&folder.path().join("main.bend")), url(&folder.path().join("shapes.bend")));
+    client.open(&main, MAIN);
+    let area = place(MAIN, "area", 1);
+    client.request("textDocument/hover", at(&main, area.clone()));
+    // Nobody tells the server.
+    let changed = format!("# One line more.\n\n{SHAPES}");
+    std::fs::write(folder.path().join("shapes.bend"), &changed).expect("it can be written");
+    let params = json!({"textDocument": {"uri": main}, "position": area, "newName": "surface"});
+    let edit = client.request("textDocument/rename", params);
+    assert_eq!(edit["changes"][&shapes][0]["range"]["start"], place(&changed, "area", 0));
+    client.end();
+}
+
+#[test]
 fn open_buffers_count_more_than_files() {
     let folder = workspace();
     let mut client = Client::begin(folder.path());

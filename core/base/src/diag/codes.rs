@@ -246,6 +246,10 @@ codes! {
     RustValue "B0514" error: "a value that the other side cannot have",
         "A number from Rust is out of the range of its Bend type: u24 goes from 0 to 16777215, i24 from -8388608 to +8388607. Or a function without a type \
          annotation gave Rust a value of another form than the one that it was looked up with.";
+    TestFailed "B0515" error: "a test that fails",
+        "A function `test_*` without parameters is a test. It passes if its value is a number other than 0. If it ends with a comparison, `==` and `!=` also \
+         compare lists, texts and other data, and a failure shows both sides. An example in a comment, `# >>> EXPRESSION`, passes if the next line is what \
+         `girih run` would print of its value.";
 
     // 06: limits
     NeedsNets "B0601" error: "needs the net tier",

@@ -54,7 +54,7 @@ pub struct Completion {
 }
 
 /// Words that begin or continue a construct.
-const KEYWORDS: &[&str] = &[
+pub(super) const KEYWORDS: &[&str] = &[
     "def",
     "type",
     "object",

@@ -10,13 +10,17 @@
 //! | [`hover`] | what is this name, of which type? |
 //! | [`outline`] | what does this file define? |
 //! | [`completion`] | what can be written here? |
+//! | [`completeness`] | is what somebody types finished? |
+//! | [`highlight`] | which words get which colour? |
 //! | [`calls`] | which call is this place in, and at which argument? |
 //! | [`inlays`] | which types has nobody written? |
 //! | [`rename`] | what changes if a name is changed, and may it be? |
 
 pub mod calls;
 pub mod comments;
+pub mod completeness;
 pub mod completion;
+pub mod highlight;
 pub mod hover;
 pub mod inlays;
 pub mod outline;
@@ -35,6 +39,8 @@ use girih_base::diag::{Diagnostic, Diagnostics};
 use girih_base::lexer::is_name_char;
 use girih_base::name::Name;
 use girih_base::span::{SourceId, Sources, Span};
+use girih_term::print::show_scheme;
+use girih_term::ty::Type;
 use girih_term::{CtorId, Origin, Program};
 use std::collections::HashMap;
 
@@ -242,6 +248,13 @@ impl Analysis {
     pub fn prelude_source(&self, file: &str) -> Option<SourceId> {
         let sources = self.modules.iter().map(|module| module.source);
         sources.into_iter().find(|source| self.prelude_file(*source) == Some(file))
+    }
+
+    /// The type of a definition of the main file, as text; none if nothing is known of it.
+    pub fn type_of(&self, name: &str) -> Option<String> {
+        let scheme = self.type_without_captures(self.program.def_named(name)?);
+        let is_known = !matches!(scheme.ty, Type::Any | Type::Hole | Type::Var(_));
+        is_known.then(|| show_scheme(&self.program, &scheme))
     }
 
     /// The syntax tree of a source.

@@ -24,6 +24,7 @@ use super::ast::*;
 use girih_base::diag::{Code, Diagnostic, Diagnostics};
 use girih_base::lexer::Cursor;
 use girih_base::span::{SourceId, Span};
+use std::ops::Range;
 
 /// How deeply constructs may stand inside each other in the text.
 const NESTING_LIMIT: u32 = 300;
@@ -62,6 +63,18 @@ pub fn parse_expr(source: SourceId, text: &str, diags: &mut Diagnostics) -> Opti
         if parser.cursor.is_at_end() { Ok(term) } else { Err(parser.expected("the end of the expression")) }
     });
     parser.report_open_comment();
+    whole.ok()
+}
+
+/// Parses an expression of the imperative syntax that is a part of a line, for example of a comment.
+pub fn parse_example(source: SourceId, text: &str, part: Range<usize>, diags: &mut Diagnostics) -> Option<Expr> {
+    let mut cursor = Cursor::new(source, &text[..part.end]);
+    cursor.advance(part.start.saturating_sub(cursor.at()));
+    let mut parser = Parser::new(cursor, Dialect::User, diags);
+    let whole = parser.expression().and_then(|expression| {
+        parser.skip();
+        if parser.cursor.is_at_end() { Ok(expression) } else { Err(parser.expected("the end of the expression")) }
+    });
     whole.ok()
 }
 

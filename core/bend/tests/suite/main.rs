@@ -12,3 +12,4 @@ mod parse_mutations;
 mod parse_roundtrip;
 mod parse_syntax;
 mod prelude;
+mod testing;

@@ -1,16 +1,17 @@
-//! Notices when a shader's files change.
+//! Notices when the files of a program or of a shader change.
 
-use super::shader::Shader;
 use crate::error::Error;
 use crate::loader::FileLoader;
 use crate::program::Program;
+use crate::render::Shader;
+use girih_bend::Options;
 use girih_bend::loader::{File, LoadError, Loader};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// A shader's file, and all files and folders that it was compiled from, or would have been if they existed.
+/// The main file of a program, and all files and folders that it was compiled from, or would have been if they existed.
 #[derive(Debug)]
 pub struct Watched {
     path: PathBuf,
@@ -31,17 +32,25 @@ impl Watched {
         &self.path
     }
 
-    /// Opens the shader as it is now; from here on, [`changed`](Watched::changed) looks for something newer.
-    pub fn open(&mut self) -> Result<Shader, Error> {
+    /// Opens the program as it is now; from here on, [`changed`](Watched::changed) looks for something newer.
+    pub fn open_program(&mut self, options: &Options) -> Program {
         let loader = Recorder { files: FileLoader::new(&self.path), main: &self.path, asked: Mutex::default() };
-        let program = Program::load(&loader, &Shader::options());
+        let program = Program::load(&loader, options);
         self.stamps = loader.asked.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Shader::new(&program)
+        program
     }
 
-    /// Whether a file has changed, appeared or vanished since the shader was opened.
-    pub fn changed(&self) -> bool {
-        self.stamps.iter().any(|(path, known)| stamp(path) != *known)
+    /// The same for a shader.
+    ///
+    /// # Errors
+    /// If the program has errors or is no shader.
+    pub fn open_shader(&mut self) -> Result<Shader, Error> {
+        Shader::new(&self.open_program(&Shader::options()))
+    }
+
+    /// A file that has changed, appeared or vanished since the program was opened.
+    pub fn changed(&self) -> Option<&Path> {
+        self.stamps.iter().find(|(path, known)| stamp(path) != **known).map(|(path, _)| path.as_path())
     }
 }
 
