@@ -173,7 +173,7 @@ fn random_graphs_on_the_processor() {
 #[test]
 fn random_graphs_on_wgpu() {
     if let Some(device) = wgpu() {
-        random_graphs(&device, girih_workbench::sample("GIRIH_TENSOR_GRAPHS", 4, 500));
+        random_graphs(&device, girih_workbench::sample("GIRIH_TENSOR_GRAPHS", 4, 60));
     }
 }
 
