@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 folder="${1:-target/playground}"
 target=wasm32-unknown-unknown
 built="${CARGO_TARGET_DIR:-target}"
+mkdir -p "$built"
+built="$(cd "$built" && pwd)"
 
 # shellcheck disable=SC1091
 . web/compiler.sh
@@ -18,7 +20,7 @@ module="$web_target/$target/web/girih_web.wasm"
 version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p;}' Cargo.lock)
 bindgen=wasm-bindgen
 if [ "$("$bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
-  bindgen="$PWD/$built/tools/bin/wasm-bindgen"
+  bindgen="$built/tools/bin/wasm-bindgen"
   if [ "$("$bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
     cargo install wasm-bindgen-cli --version "$version" --root "$built/tools"
   fi
