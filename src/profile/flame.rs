@@ -111,11 +111,13 @@ mod tests {
         let svg = draw(&profile);
         let bars: Vec<&str> = svg.lines().filter(|line| line.starts_with("<g>")).collect();
         assert_eq!(bars.len(), 4);
+        // The host is at the bottom, and what it calls stands on it.
+        assert!(bars[0].contains("x=\"0.00\" y=\"64.0\" width=\"1200.00\""), "{svg}");
         assert!(
-            bars[1].contains("a&lt;b: 2.000 s (50.0 %)") && bars[1].contains("x=\"0.00\" y=\"64.0\" width=\"600.00\""),
+            bars[1].contains("a&lt;b: 2.000 s (50.0 %)") && bars[1].contains("x=\"0.00\" y=\"46.0\" width=\"600.00\""),
             "{svg}"
         );
-        assert!(bars[2].contains("x=\"600.00\" y=\"64.0\" width=\"300.00\""), "{svg}");
-        assert!(bars[3].contains("x=\"0.00\" y=\"46.0\" width=\"300.00\""), "{svg}");
+        assert!(bars[2].contains("x=\"600.00\" y=\"46.0\" width=\"300.00\""), "{svg}");
+        assert!(bars[3].contains("x=\"0.00\" y=\"28.0\" width=\"300.00\""), "{svg}");
     }
 }
