@@ -7,6 +7,7 @@ use crate::attrs::Number;
 use crate::ops::Reduction;
 use crate::size::TensorType;
 use girih_ir::{Op, Scalar, eval};
+use std::ops::{Add, Div, Mul, Sub};
 
 /// An integer of a type as it wraps; a truth value is whether the number is not 0.
 pub fn wrapped(number: Number, element: Scalar) -> i128 {
@@ -56,7 +57,7 @@ fn comparison(op: Op) -> Option<fn(f64, f64) -> bool> {
         Op::Le => Some(|a, b| a <= b),
         Op::Gt => Some(|a, b| a > b),
         Op::Ge => Some(|a, b| a >= b),
-        _no_comparison => None,
+        _no_rule => None,
     }
 }
 
@@ -88,10 +89,10 @@ fn unary(op: Op) -> fn(f64) -> f64 {
 
 fn binary(op: Op) -> fn(f64, f64) -> f64 {
     match op {
-        Op::Add => |a, b| a + b,
-        Op::Sub => |a, b| a - b,
-        Op::Mul => |a, b| a * b,
-        Op::Div => |a, b| a / b,
+        Op::Add => f64::add,
+        Op::Sub => f64::sub,
+        Op::Mul => f64::mul,
+        Op::Div => f64::div,
         Op::Pow => f64::powf,
         Op::Max => f64::max,
         Op::Min => f64::min,

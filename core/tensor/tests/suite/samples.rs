@@ -119,7 +119,7 @@ pub fn sample(op: Op, float: Scalar) -> (Graph, Vec<Data>) {
         let element = match (op, i) {
             (Op::Where, 0) => Scalar::Bool,
             (Op::Gather | Op::ScatterAdd | Op::IndexSelect, 1) => Scalar::I64,
-            _ => element,
+            _no_rule => element,
         };
         operands.push(graph.input(element, lengths).expect("an input"));
     }
