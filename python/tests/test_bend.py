@@ -1,6 +1,7 @@
 """Functions of Bend programs."""
 
 import pickle
+import signal
 import threading
 import time
 
@@ -166,11 +167,14 @@ def test_other_threads_go_on_and_ctrl_c_stops_a_call(program):
             ticks.append(1)
         _thread.interrupt_main()
 
+    # A process that a script has put into the background ignores Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     ticker = threading.Thread(target=tick)
     ticker.start()
     with pytest.raises(KeyboardInterrupt):
         program.forever(0)
     ticker.join()
+    signal.signal(signal.SIGINT, before)
     assert len(ticks) == 10
     assert program.double(2) == 4
 
