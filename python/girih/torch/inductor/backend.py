@@ -64,11 +64,20 @@ def _launch_ours() -> None:
     """Kernels for this device are compiled and run by Girih, others as before."""
     theirs = async_compile.AsyncCompile.triton
 
-    def triton(self, kernel_name, source_code, device_str="cuda"):
+    def triton(self, kernel_name, source_code, device_str=None):
         if device_str == "girih":
             return Kernel(kernel_name, source_code)
+        if device_str is None:
+            # Once Inductor's worker processes are up, it hands each kernel to them ahead of time, whatever device it is for.
+            ours = triton_names.is_stand_in() or _is_for_girih(source_code)
+            return None if ours else theirs(self, kernel_name, source_code)
         if triton_names.is_stand_in():
             raise RuntimeError(f"torch.compile for tensors of `{device_str}` needs Triton, which is not installed")
         return theirs(self, kernel_name, source_code, device_str)
 
     async_compile.AsyncCompile.triton = triton
+
+
+def _is_for_girih(source_code: str) -> bool:
+    """Whether Inductor says in a kernel that it is for this device."""
+    return "DeviceProperties(type='girih'" in source_code
