@@ -75,6 +75,7 @@ impl LoopNest<'_> {
         let buffer = r.value(self, inst.operands[0]);
         let (index, inside, other) = (inst.operands[1], inst.operands[2], inst.operands[3]);
         let (consecutive, equal) = self.run(r, index, axis);
+        let consecutive = consecutive && is_for_vectors(r, inst);
         let inside = self.inside(r, inside, point, axis)?;
         let other = self.wide(r, other, point)?;
         let first = point.lane(&mut r.out, 0);
@@ -177,7 +178,7 @@ impl LoopNest<'_> {
     fn store_four(&mut self, r: &mut Rewriter<'_>, inst: &Inst, point: &Point) -> Made<()> {
         let Some(axis) = point.axis else { return self.store_one(r, inst, point) };
         let buffer = r.value(self, inst.operands[0]);
-        let (consecutive, _) = self.run(r, inst.operands[1], axis);
+        let consecutive = self.run(r, inst.operands[1], axis).0 && is_for_vectors(r, inst);
         let value = self.wide(r, inst.operands[2], point)?;
         let inside = self.inside(r, inst.operands[3], point, axis)?;
         if !consecutive {
@@ -288,6 +289,12 @@ impl LoopNest<'_> {
 
 /// The trap of a failed assertion.
 const ASSERTION: u32 = 1;
+
+/// Whether nothing is said against vectors in an access's buffer: one may begin at any element.
+fn is_for_vectors(r: &Rewriter<'_>, inst: &Inst) -> bool {
+    let promised = r.old.param_attrs(inst.operands[0]).align;
+    promised == 0 || u64::from(promised) >= LANES * u64::from(inst.element().bytes())
+}
 
 /// An index counted in vectors.
 fn quarter(r: &mut Rewriter<'_>, index: ValueId) -> ValueId {

@@ -16,7 +16,7 @@
 //! | loads, stores, atomic operations | [`memory`] |
 //! | reductions, scans, histograms | [`combine`] |
 //! | matrix products | [`product`] |
-//! | loops and branches that carry tiles | [`control`] |
+//! | loops and branches that carry tiles | [`mod@control`] |
 //! | functions of vectors | [`functions`] |
 //!
 //! Invariant: an array is written once between two uses of its value. Loads happen where the program says, or later in the same region with no
