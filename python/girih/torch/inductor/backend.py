@@ -2,7 +2,6 @@
 
 import torch
 import torch._inductor.async_compile as async_compile
-import torch._inductor.config as config
 import torch._inductor.scheduler as scheduler
 import torch._inductor.utils as utils
 from torch._inductor.codegen.common import DeviceOpOverrides, register_backend_for_device, register_device_op_overrides
@@ -10,6 +9,7 @@ from torch._inductor.codegen.triton import TritonScheduling
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 
 from girih.torch import triton_names
+from girih.torch.inductor import compiling
 from girih.torch.inductor.kernels import Kernel
 
 
@@ -34,15 +34,10 @@ def register() -> None:
     if "girih" in utils.GPU_TYPES:
         return
     utils.GPU_TYPES.append("girih")
-    if hasattr(utils.get_gpu_type, "cache_clear"):
-        utils.get_gpu_type.cache_clear()
     register_backend_for_device("girih", TritonScheduling, PythonWrapperCodegen)
     register_device_op_overrides("girih", Overrides())
     scheduler.has_triton = lambda: True
-    config.layout_optimization = False
-    config.triton.autotune_at_compile_time = False
-    config.triton.mix_order_reduction = False
-    config.triton.cooperative_reductions = False
+    compiling.register()
     _launch_ours()
     _need_no_driver()
 

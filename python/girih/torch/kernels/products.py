@@ -1,128 +1,228 @@
 # Matrix products and convolutions, in Triton's language. Girih's own compiler reads this file; Python does not run it.
 #
-# Every tensor is given by its strides, so transposed and channels-last ones need no copy. Sums are in float32.
+# Every tensor is given by its strides, so transposed and channels-last ones need no copy. Sums are in float32. A convolution is a product whose factors are
+# gathered. Where FLAT, its depth goes over taps and channels together, which wastes nothing if there are few channels; else each tap has its own blocks of
+# channels, which are read as whole vectors. Offsets are 64 bits wide where WIDE.
 import triton
 import triton.language as tl
 
 
 @triton.jit
-def matmul(out, a, b, c, M, N, K, alpha, beta,
-           out_b, out_m, out_n, a_b, a_m, a_k, b_b, b_k, b_n, c_b, c_m, c_n,
-           ADDS: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
-    """out = alpha * a @ b, and beta * c is added where ADDS."""
-    batch = tl.program_id(2)
-    m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
-    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for start in range(0, K, BLOCK_K):
-        k = start + tl.arange(0, BLOCK_K)
-        left = tl.load(a + batch * a_b + m[:, None] * a_m + k[None, :] * a_k, mask=(m[:, None] < M) & (k[None, :] < K), other=0.0)
-        right = tl.load(b + batch * b_b + k[:, None] * b_k + n[None, :] * b_n, mask=(k[:, None] < K) & (n[None, :] < N), other=0.0)
-        total = tl.dot(left, right, total, input_precision="ieee")
-    inside = (m[:, None] < M) & (n[None, :] < N)
-    result = total * alpha
-    if ADDS:
-        added = tl.load(c + batch * c_b + m[:, None] * c_m + n[None, :] * c_n, mask=inside, other=0.0)
-        result += added.to(tl.float32) * beta
-    tl.store(out + batch * out_b + m[:, None] * out_m + n[None, :] * out_n, result.to(out.dtype.element_ty), mask=inside)
+def tile(pid, down, across, GROUP: tl.constexpr):
+    """The row and the column of a tile. Programs are taken in groups of rows, so that what they read stays in the cache."""
+    first = pid // (GROUP * across) * GROUP
+    size = min(down - first, GROUP)
+    inside = pid % (GROUP * across)
+    return first + inside % size, inside // size
 
 
 @triton.jit
-def convolution(out, x, w, bias, images, CI, CO, IH, IW, OH, OW,
-                out_n, out_c, out_h, out_w, x_n, x_c, x_h, x_w, w_o, w_i, w_h, w_w,
-                KH: tl.constexpr, KW: tl.constexpr, step_h, step_w, pad_h, pad_w, gap_h, gap_w,
-                BIAS: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
-    """A row of the product is a place of the output, a column is one of CO channels of a group, and CI channels are summed."""
-    group = tl.program_id(2)
-    place = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    channel = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
-    image = place // (OH * OW)
-    row = (place // OW) % OH
-    column = place % OW
+def matmul(out, a, b, c, M, N, K, alpha, beta,
+           out_s, out_b, out_m, out_n, a_b, a_m, a_k, b_b, b_k, b_n, c_b, c_m, c_n,
+           ADDS: tl.constexpr, PRECISION: tl.constexpr, SPLITS: tl.constexpr, WIDE: tl.constexpr,
+           BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
+    """out = alpha * a @ b, and beta * c is added where ADDS. Each of SPLITS parts of the depth has a result of its own, `out_s` after the last one."""
+    split = tl.program_id(1)
+    batch = tl.program_id(2)
+    row, column = tile(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), GROUP)
+    m = row * BLOCK_M + tl.arange(0, BLOCK_M)
+    n = column * BLOCK_N + tl.arange(0, BLOCK_N)
+    k = tl.arange(0, BLOCK_K)
+    if WIDE:
+        m, n, k, batch, split = m.to(tl.int64), n.to(tl.int64), k.to(tl.int64), batch.to(tl.int64), split.to(tl.int64)
+    steps = tl.cdiv(K, BLOCK_K)
+    first = 0
+    if SPLITS > 1:
+        share = tl.cdiv(steps, SPLITS)
+        first = split * share
+        steps = min(steps - first, share)
+    lefts = a + batch * a_b + m[:, None] * a_m + (first * BLOCK_K + k)[None, :] * a_k
+    rights = b + batch * b_b + (first * BLOCK_K + k)[:, None] * b_k + n[None, :] * b_n
+    remaining = K - first * BLOCK_K
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for tap in range(0, KH * KW):
+    for step in range(0, steps):
+        inside = k < remaining - step * BLOCK_K
+        left = tl.load(lefts, mask=(m[:, None] < M) & inside[None, :], other=0.0)
+        right = tl.load(rights, mask=inside[:, None] & (n[None, :] < N), other=0.0)
+        total = tl.dot(left, right, total, input_precision=PRECISION)
+        lefts += BLOCK_K * a_k
+        rights += BLOCK_K * b_k
+    kept = (m[:, None] < M) & (n[None, :] < N)
+    total *= alpha
+    if ADDS:
+        added = tl.load(c + batch * c_b + m[:, None] * c_m + n[None, :] * c_n, mask=kept, other=0.0)
+        total += added.to(tl.float32) * beta
+    places = out + batch * out_b + m[:, None] * out_m + n[None, :] * out_n
+    if SPLITS > 1:
+        places += split * out_s
+    tl.store(places, total.to(out.dtype.element_ty), mask=kept)
+
+
+@triton.jit
+def finish(out, parts, c, count, size_1, size_2, size_3, alpha, beta,
+           out_0, out_1, out_2, out_3, c_0, c_1, c_2, c_3,
+           ADDS: tl.constexpr, SPLITS: tl.constexpr, WIDE: tl.constexpr, BLOCK: tl.constexpr):
+    """out = alpha * the sum of SPLITS parts, which stand one after the other without gaps, and beta * c is added where ADDS."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if WIDE:
+        at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < count
+    total = tl.zeros((BLOCK,), tl.float32)
+    for split in tl.static_range(SPLITS):
+        total += tl.load(parts + at, mask=inside, other=0.0)
+        parts += count
+    i3 = at % size_3
+    i2 = at // size_3 % size_2
+    i1 = at // (size_3 * size_2) % size_1
+    i0 = at // (size_3 * size_2 * size_1)
+    total *= alpha
+    if ADDS:
+        total += tl.load(c + i0 * c_0 + i1 * c_1 + i2 * c_2 + i3 * c_3, mask=inside, other=0.0).to(tl.float32) * beta
+    tl.store(out + i0 * out_0 + i1 * out_1 + i2 * out_2 + i3 * out_3, total.to(out.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def taps_of(step, k, channels, taps, FLAT: tl.constexpr, BLOCK_K: tl.constexpr):
+    """The taps and the channels of a step of the depth, and which of them there are."""
+    if FLAT:
+        flat = step * BLOCK_K + k
+        return flat // channels, flat % channels, flat < taps * channels
+    blocks = tl.cdiv(channels, BLOCK_K)
+    channel = step % blocks * BLOCK_K + k
+    return step // blocks + k * 0, channel, channel < channels
+
+
+@triton.jit
+def forward(out, x, w, bias, images, CI, CO, IH, IW, OH, OW,
+            out_n, out_c, out_h, out_w, x_n, x_c, x_h, x_w, w_o, w_i, w_h, w_w,
+            KH: tl.constexpr, KW: tl.constexpr, step_h, step_w, pad_h, pad_w, gap_h, gap_w,
+            BIAS: tl.constexpr, FLAT: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
+            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
+    """A row of the product is a place of the output, a column is one of CO channels of a group; taps and CI channels are summed."""
+    group = tl.program_id(2)
+    down, across = tile(tl.program_id(0), tl.cdiv(images * OH * OW, BLOCK_M), tl.cdiv(CO, BLOCK_N), GROUP)
+    place = down * BLOCK_M + tl.arange(0, BLOCK_M)
+    channel = across * BLOCK_N + tl.arange(0, BLOCK_N)
+    k = tl.arange(0, BLOCK_K)
+    image = place // (OH * OW)
+    row = (place // OW) % OH * step_h - pad_h
+    column = place % OW * step_w - pad_w
+    if WIDE:
+        image, channel, k = image.to(tl.int64), channel.to(tl.int64), k.to(tl.int64)
+        row, column, group = row.to(tl.int64), column.to(tl.int64), group.to(tl.int64)
+    x += group * CI * x_c
+    w += group * CO * w_o
+    steps = tl.cdiv(KH * KW * CI, BLOCK_K) if FLAT else KH * KW * tl.cdiv(CI, BLOCK_K)
+    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for step in range(0, steps):
+        tap, c, there = taps_of(step, k, CI, KH * KW, FLAT, BLOCK_K)
         kh = tap // KW
         kw = tap % KW
-        h = row * step_h - pad_h + kh * gap_h
-        v = column * step_w - pad_w + kw * gap_w
-        inside = (image < images) & (h >= 0) & (h < IH) & (v >= 0) & (v < IW)
-        for start in range(0, CI, BLOCK_K):
-            c = start + tl.arange(0, BLOCK_K)
-            at = image * x_n + h * x_h + v * x_w
-            left = tl.load(x + at[:, None] + (group * CI + c)[None, :] * x_c, mask=inside[:, None] & (c[None, :] < CI), other=0.0)
-            right = tl.load(w + (group * CO + channel)[None, :] * w_o + c[:, None] * w_i + kh * w_h + kw * w_w,
-                            mask=(c[:, None] < CI) & (channel[None, :] < CO), other=0.0)
-            total = tl.dot(left, right, total, input_precision="ieee")
+        h = row[:, None] + (kh * gap_h)[None, :]
+        v = column[:, None] + (kw * gap_w)[None, :]
+        inside = (image < images)[:, None] & (h >= 0) & (h < IH) & (v >= 0) & (v < IW) & there[None, :]
+        left = tl.load(x + (image * x_n)[:, None] + h * x_h + v * x_w + (c * x_c)[None, :], mask=inside, other=0.0)
+        right = tl.load(w + (channel * w_o)[None, :] + (c * w_i + kh * w_h + kw * w_w)[:, None],
+                        mask=there[:, None] & (channel < CO)[None, :], other=0.0)
+        total = tl.dot(left, right, total, input_precision=PRECISION)
     if BIAS:
         total += tl.load(bias + group * CO + channel, mask=channel < CO, other=0.0).to(tl.float32)[None, :]
+    row = (place // OW) % OH
+    column = place % OW
+    if WIDE:
+        row, column = row.to(tl.int64), column.to(tl.int64)
     to = image * out_n + row * out_h + column * out_w
-    tl.store(out + to[:, None] + (group * CO + channel)[None, :] * out_c, total.to(out.dtype.element_ty),
-             mask=(image < images)[:, None] & (channel[None, :] < CO))
+    tl.store(out + to[:, None] + ((group * CO + channel) * out_c)[None, :], total.to(out.dtype.element_ty),
+             mask=(image < images)[:, None] & (channel < CO)[None, :])
 
 
 @triton.jit
 def data_gradient(out, g, w, bias, images, CI, CO, IH, IW, OH, OW,
                   out_n, out_c, out_h, out_w, g_n, g_c, g_h, g_w, w_o, w_i, w_h, w_w,
                   KH: tl.constexpr, KW: tl.constexpr, step_h, step_w, pad_h, pad_w, gap_h, gap_w,
-                  BIAS: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
-    """The transposed convolution: a row is a place of the convolution's input, a column is one of CI channels, and CO channels are summed."""
+                  BIAS: tl.constexpr, FLAT: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
+                  BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
+    """The transposed convolution: a row is a place of the convolution's input, a column is one of CI channels; taps and CO channels are summed."""
     group = tl.program_id(2)
-    place = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    channel = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    down, across = tile(tl.program_id(0), tl.cdiv(images * IH * IW, BLOCK_M), tl.cdiv(CI, BLOCK_N), GROUP)
+    place = down * BLOCK_M + tl.arange(0, BLOCK_M)
+    channel = across * BLOCK_N + tl.arange(0, BLOCK_N)
+    k = tl.arange(0, BLOCK_K)
     image = place // (IH * IW)
     row = (place // IW) % IH
     column = place % IW
+    if WIDE:
+        image, channel, k = image.to(tl.int64), channel.to(tl.int64), k.to(tl.int64)
+        row, column, group = row.to(tl.int64), column.to(tl.int64), group.to(tl.int64)
+    g += group * CO * g_c
+    w += group * CO * w_o
+    steps = tl.cdiv(KH * KW * CO, BLOCK_K) if FLAT else KH * KW * tl.cdiv(CO, BLOCK_K)
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for tap in range(0, KH * KW):
+    for step in range(0, steps):
+        tap, c, there = taps_of(step, k, CO, KH * KW, FLAT, BLOCK_K)
         kh = tap // KW
         kw = tap % KW
-        h = row + pad_h - kh * gap_h
-        v = column + pad_w - kw * gap_w
+        h = (row + pad_h)[:, None] - (kh * gap_h)[None, :]
+        v = (column + pad_w)[:, None] - (kw * gap_w)[None, :]
         # Only every step-th place of the input was met by this tap.
-        met = (image < images) & (h >= 0) & (v >= 0) & (h % step_h == 0) & (v % step_w == 0)
         oh = h // step_h
         ow = v // step_w
-        inside = met & (oh < OH) & (ow < OW)
-        for start in range(0, CO, BLOCK_K):
-            c = start + tl.arange(0, BLOCK_K)
-            at = image * g_n + oh * g_h + ow * g_w
-            left = tl.load(g + at[:, None] + (group * CO + c)[None, :] * g_c, mask=inside[:, None] & (c[None, :] < CO), other=0.0)
-            right = tl.load(w + (group * CO + c)[:, None] * w_o + channel[None, :] * w_i + kh * w_h + kw * w_w,
-                            mask=(c[:, None] < CO) & (channel[None, :] < CI), other=0.0)
-            total = tl.dot(left, right, total, input_precision="ieee")
+        met = (h >= 0) & (v >= 0) & (h % step_h == 0) & (v % step_w == 0) & (oh < OH) & (ow < OW)
+        inside = (image < images)[:, None] & met & there[None, :]
+        left = tl.load(g + (image * g_n)[:, None] + oh * g_h + ow * g_w + (c * g_c)[None, :], mask=inside, other=0.0)
+        right = tl.load(w + (channel * w_i)[None, :] + (c * w_o + kh * w_h + kw * w_w)[:, None],
+                        mask=there[:, None] & (channel < CI)[None, :], other=0.0)
+        total = tl.dot(left, right, total, input_precision=PRECISION)
     if BIAS:
         total += tl.load(bias + group * CI + channel, mask=channel < CI, other=0.0).to(tl.float32)[None, :]
     to = image * out_n + row * out_h + column * out_w
-    tl.store(out + to[:, None] + (group * CI + channel)[None, :] * out_c, total.to(out.dtype.element_ty),
-             mask=(image < images)[:, None] & (channel[None, :] < CI))
+    tl.store(out + to[:, None] + ((group * CI + channel) * out_c)[None, :], total.to(out.dtype.element_ty),
+             mask=(image < images)[:, None] & (channel < CI)[None, :])
 
 
 @triton.jit
-def weight_gradient(out, g, x, images, CI, CO, IH, IW, OH, OW,
-                    out_o, out_i, out_h, out_w, g_n, g_c, g_h, g_w, x_n, x_c, x_h, x_w,
-                    KW, step_h, step_w, pad_h, pad_w, gap_h, gap_w, groups,
-                    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
-    """For one tap and group: a row is one of CO channels, a column is one of CI channels, and places of the output are summed."""
-    group = tl.program_id(2) % groups
-    tap = tl.program_id(2) // groups
+def weight_gradient(parts, g, x, images, CI, CO, IH, IW, OH, OW,
+                    g_n, g_c, g_h, g_w, x_n, x_c, x_h, x_w,
+                    KH: tl.constexpr, KW: tl.constexpr, step_h, step_w, pad_h, pad_w, gap_h, gap_w, groups,
+                    SPLITS: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
+                    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
+    """A row is one of CO channels, a column is a tap and one of CI channels, and places of the output are summed, by SPLITS parts in `parts`, whose
+    elements stand in the order of the weights. Channels are the inner part of columns."""
+    group = tl.program_id(2)
+    split = tl.program_id(1)
+    columns = KH * KW * CI
+    down, across = tile(tl.program_id(0), tl.cdiv(CO, BLOCK_M), tl.cdiv(columns, BLOCK_N), GROUP)
+    co = down * BLOCK_M + tl.arange(0, BLOCK_M)
+    flat = across * BLOCK_N + tl.arange(0, BLOCK_N)
+    tap = flat // CI
+    ci = flat % CI
     kh = tap // KW
     kw = tap % KW
-    co = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-    ci = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
     places = images * OH * OW
+    steps = tl.cdiv(places, BLOCK_K)
+    first = 0
+    if SPLITS > 1:
+        share = tl.cdiv(steps, SPLITS)
+        first = split * share
+        steps = min(steps - first, share)
+    lefts = (group * CO + co) * g_c
+    rights = (group * CI + ci) * x_c
+    if WIDE:
+        lefts, rights = (group * CO + co).to(tl.int64) * g_c, (group * CI + ci).to(tl.int64) * x_c
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for start in range(0, places, BLOCK_K):
-        place = start + tl.arange(0, BLOCK_K)
+    for step in range(0, steps):
+        place = (first + step) * BLOCK_K + tl.arange(0, BLOCK_K)
         image = place // (OH * OW)
         row = (place // OW) % OH
         column = place % OW
-        h = row * step_h - pad_h + kh * gap_h
-        v = column * step_w - pad_w + kw * gap_w
-        left = tl.load(g + (group * CO + co)[:, None] * g_c + (image * g_n + row * g_h + column * g_w)[None, :],
-                       mask=(co[:, None] < CO) & (place[None, :] < places), other=0.0)
-        inside = (place < places) & (h >= 0) & (h < IH) & (v >= 0) & (v < IW)
-        right = tl.load(x + (image * x_n + h * x_h + v * x_w)[:, None] + (group * CI + ci)[None, :] * x_c,
-                        mask=inside[:, None] & (ci[None, :] < CI), other=0.0)
-        total = tl.dot(left, right, total, input_precision="ieee")
-    tl.store(out + (group * CO + co)[:, None] * out_o + ci[None, :] * out_i + kh * out_h + kw * out_w, total.to(out.dtype.element_ty),
-             mask=(co[:, None] < CO) & (ci[None, :] < CI))
+        if WIDE:
+            image, row, column = image.to(tl.int64), row.to(tl.int64), column.to(tl.int64)
+        left = tl.load(g + lefts[:, None] + (image * g_n + row * g_h + column * g_w)[None, :],
+                       mask=(co < CO)[:, None] & (place < places)[None, :], other=0.0)
+        h = (row * step_h - pad_h)[:, None] + (kh * gap_h)[None, :]
+        v = (column * step_w - pad_w)[:, None] + (kw * gap_w)[None, :]
+        inside = (place < places)[:, None] & (h >= 0) & (h < IH) & (v >= 0) & (v < IW) & (flat < columns)[None, :]
+        right = tl.load(x + (image * x_n)[:, None] + h * x_h + v * x_w + rights[None, :], mask=inside, other=0.0)
+        total = tl.dot(left, right, total, input_precision=PRECISION)
+    to = ((split * groups + group) * CO + co)[:, None] * columns + (ci * KH * KW + tap)[None, :]
+    tl.store(parts + to, total, mask=(co < CO)[:, None] & (flat < columns)[None, :])

@@ -1,0 +1,177 @@
+"""Convolutions on the device, by the kernels of `kernels/products.py`: results are channels-last where an input or its weights are.
+
+Types and ranks that these kernels do not have run on the host, which is counted and warned of like any fallback.
+"""
+
+import torch
+from torch._subclasses import fake_impls
+
+from girih.torch import host, storages, tiles
+from girih.torch.launch import kernel, launch
+from girih.torch.products import finish, is_ours
+
+_library = torch.library.Library("aten", "IMPL")
+_aten = torch.ops.aten
+# Channels below which taps and channels are summed together.
+FEW = 16
+
+
+def _two(numbers):
+    return [numbers[0], numbers[0]] if len(numbers) == 1 else list(numbers)
+
+
+def _flat(tensor):
+    """A one-dimensional picture as one with a single row."""
+    return tensor.unsqueeze(2) if tensor.dim() == 3 else tensor
+
+
+def _geometry(x_dim, stride, padding, dilation, output_padding):
+    if x_dim == 3:
+        return [1, stride[0]], [0, padding[0]], [1, dilation[0]], [0, output_padding[0]]
+    return tuple(_two(numbers) for numbers in (stride, padding, dilation, output_padding))
+
+
+def _sizes(images, ci, co, small, large):
+    """The numbers of a convolution from `small` (its input) to `large` (its output)."""
+    return {"images": images, "CI": ci, "CO": co, "IH": small[0], "IW": small[1], "OH": large[0], "OW": large[1]}
+
+
+def _taps(w, stride, padding, dilation):
+    return {
+        "KH": w.shape[2], "KW": w.shape[3], "step_h": stride[0], "step_w": stride[1], "pad_h": padding[0], "pad_w": padding[1],
+        "gap_h": dilation[0], "gap_w": dilation[1],
+    }  # fmt: skip
+
+
+def _gathered(name, out, source, w, bias, sizes, numbers, groups):
+    """A product whose rows are places of `out`, and whose depth are taps and channels of `source`."""
+    summed, channels = source.shape[1] // groups, out.shape[1] // groups
+    taps = w.shape[2] * w.shape[3]
+    flat = taps > 1 and summed < FEW
+    depth = summed * taps if flat else summed
+    cut = tiles.Tiles(out.shape[0] * out.shape[2] * out.shape[3], channels, depth, groups, out.dtype)
+    other = "x" if name == "forward" else "g"
+    tensors = {"out": out, other: source, "w": w, "bias": out if bias is None else bias, "BIAS": bias is not None}
+    strides = tiles.strides("out", out, "nchw") | tiles.strides(other, source, "nchw") | tiles.strides("w", w, "oihw")
+    constants = {name: value for name, value in cut.constants.items() if name != "SPLITS"} | {"FLAT": flat, "WIDE": tiles.is_wide(out, source, w)}
+    launch(kernel("products", name), (cut.count, 1, groups), tensors | sizes | strides | _taps(w, *numbers) | constants, cut.warps)
+
+
+def _forward(out, x, w, bias, stride, padding, dilation, groups):
+    """The convolution of four-dimensional tensors."""
+    sizes = _sizes(x.shape[0], w.shape[1], w.shape[0] // groups, x.shape[2:], out.shape[2:])
+    _gathered("forward", out, x, w, bias, sizes, (stride, padding, dilation), groups)
+
+
+def _data_gradient(out, g, w, bias, stride, padding, dilation, groups):
+    """The gradient of a convolution's input, which is the transposed convolution."""
+    sizes = _sizes(out.shape[0], w.shape[1], w.shape[0] // groups, out.shape[2:], g.shape[2:])
+    _gathered("data_gradient", out, g, w, bias, sizes, (stride, padding, dilation), groups)
+
+
+def _weight_gradient(out, g, x, stride, padding, dilation, groups):
+    """The gradient of a convolution's weights."""
+    co, ci = out.shape[0] // groups, out.shape[1]
+    columns = ci * out.shape[2] * out.shape[3]
+    cut = tiles.Tiles(co, columns, g.shape[0] * g.shape[2] * g.shape[3], groups, out.dtype, splits=True)
+    parts = storages.empty([cut.splits, *out.shape], None, torch.float32)
+    strides = tiles.strides("g", g, "nchw") | tiles.strides("x", x, "nchw")
+    sizes = _sizes(x.shape[0], ci, co, x.shape[2:], g.shape[2:])
+    numbers = {"parts": parts, "g": g, "x": x, "groups": groups, "WIDE": tiles.is_wide(parts, g, x)}
+    grid = (cut.count, cut.splits, groups)
+    launch(kernel("products", "weight_gradient"), grid, numbers | sizes | strides | _taps(out, stride, padding, dilation) | cut.constants, cut.warps)
+    finish(out, parts, cut.splits, out, {"alpha": 1.0, "beta": 0.0, "ADDS": False})
+
+
+def _has_kernels(x, w, *others) -> bool:
+    tensors = [t for t in (x, w, *others) if t is not None]
+    return x.dim() in (3, 4) and is_ours(*tensors) and all(t.numel() for t in tensors)
+
+
+def _output_size(x, w, stride, padding, dilation, transposed, output_padding, groups):
+    channels = w.shape[1] * groups if transposed else w.shape[0]
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:])]
+    numbers = zip(x.shape[2:], stride, padding, reach, output_padding)
+    if transposed:
+        return [x.shape[0], channels, *((i - 1) * s - 2 * p + r + o for i, s, p, r, o in numbers)]
+    return [x.shape[0], channels, *((i + 2 * p - r) // s + 1 for i, s, p, r, _ in numbers)]
+
+
+def order_of(x, w) -> torch.memory_format:
+    """The order of a result's elements."""
+    orders = [torch._prims_common.suggest_memory_format(t) for t in (x, w)]
+    return torch.channels_last if torch.channels_last in orders else torch.contiguous_format
+
+
+def _new(size, x, w):
+    return torch.empty(size, dtype=x.dtype, device=x.device, memory_format=order_of(x, w))
+
+
+def _convolution(x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
+    if not _has_kernels(x, w, bias):
+        host.note("aten::convolution")
+        return host.on_host(_aten.convolution.default, x, w, bias, stride, padding, dilation, transposed, output_padding, groups)
+    rank = x.dim()
+    stride, padding, dilation, output_padding = _geometry(rank, stride, padding, dilation, output_padding)
+    x, w = _flat(x), _flat(w)
+    size = _output_size(x, w, stride, padding, dilation, transposed, output_padding, groups)
+    if min(size) < 0 or 0 in size[2:]:
+        raise RuntimeError(f"convolution: an input of shape {tuple(x.shape)} is too small for a kernel of shape {tuple(w.shape)}")
+    out = _new(size, x, w)
+    (_data_gradient if transposed else _forward)(out, x, w, bias, stride, padding, dilation, groups)
+    return out.squeeze(2) if rank == 3 else out
+
+
+def _convolution_backward(g, x, w, stride, padding, dilation, transposed, output_padding, groups, mask):
+    if not _has_kernels(x, w, g):
+        host.note("aten::convolution_backward")
+        return _backward_on_host(g, x, w, stride, padding, dilation, transposed, output_padding, groups, mask)
+    rank = x.dim()
+    stride, padding, dilation, output_padding = _geometry(rank, stride, padding, dilation, output_padding)
+    g4, x4, w4 = _flat(g), _flat(x), _flat(w)
+    dx = dw = None
+    if mask[0]:
+        dx = _new(x4.shape, x4, w4)
+        (_forward if transposed else _data_gradient)(dx, g4, w4, None, stride, padding, dilation, groups)
+    if mask[1]:
+        dw = _new(w4.shape, x4, w4)
+        ends = (x4, g4) if transposed else (g4, x4)
+        _weight_gradient(dw, *ends, stride, padding, dilation, groups)
+    if rank == 3:
+        dx, dw = (None if t is None else t.squeeze(2) for t in (dx, dw))
+    return dx, dw, g.sum([0, *range(2, rank)]) if mask[2] else None
+
+
+def _backward_on_host(g, x, w, stride, padding, dilation, transposed, output_padding, groups, mask):
+    bias = [g.shape[1]] if mask[2] else None
+    numbers = (stride, padding, dilation, transposed, output_padding, groups, mask)
+    return host.on_host(_aten.convolution_backward.default, g, x, w, bias, *numbers)
+
+
+def _fake(theirs):
+    """What PyTorch's compiler is told of a result: the order that it will have here."""
+
+    def fake(mode, operation, *args, **kwargs):
+        made = theirs(mode, operation, *args, **kwargs)
+        names = [argument.name for argument in operation._schema.arguments]
+        given = dict(zip(names, args)) | kwargs
+        x, w = given["input"], given["weight"]
+        if x.fake_device.type != "girih" or x.dim() != 4:
+            return made
+        with mode:
+            order = order_of(x, w)
+            if isinstance(made, torch.Tensor):
+                return made.to(memory_format=order)
+            *pictures, bias = made
+            return (*(t if t is None else t.to(memory_format=order) for t in pictures), bias)
+
+    return fake
+
+
+def register() -> None:
+    """Registers them."""
+    implementations = fake_impls.op_implementations_dict
+    for operation in (_aten.convolution.default, _aten.convolution_backward.default):
+        implementations[operation] = _fake(implementations[operation])
+    _library.impl("convolution_overrideable", _convolution, "PrivateUse1")
+    _library.impl("convolution_backward_overrideable", _convolution_backward, "PrivateUse1")

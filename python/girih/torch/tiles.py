@@ -1,0 +1,63 @@
+"""How products are cut into tiles: blocks, warps and parts of the depth, by the device and the sizes.
+
+Invariant: any choice gives the same numbers up to the order of sums.
+"""
+
+import torch
+
+from girih.torch import device, storages
+
+# Programs that keep a card busy, and the depth in blocks below which a part is not worth its sum.
+_PROGRAMS, _LEAST_STEPS = 128, 4
+# Rows, columns and depth of tiles, and warps, the largest first.
+_CARD_HALVES = [(128, 256, 64, 8), (128, 128, 64, 4), (64, 128, 64, 4), (64, 64, 64, 4)]
+_CARD_SINGLES = [(128, 128, 32, 8), (64, 64, 32, 4), (32, 32, 32, 4)]
+_MIDDLING = [(64, 64, 32, 4), (32, 32, 32, 4)]
+_SMALL = [(32, 32, 32, 4)]
+
+
+def cdiv(length: int, block: int) -> int:
+    return -(-length // block)
+
+
+def _choices(dtype: torch.dtype) -> list:
+    kind = device.current().kind
+    if kind == "cuda":
+        return _CARD_SINGLES if dtype == torch.float32 else _CARD_HALVES
+    return _MIDDLING if kind == "wgpu" else _SMALL
+
+
+def _fitting(block: int, length: int) -> int:
+    """A block that is not larger than what there is needs: a power of two from 16 on."""
+    return max(16, min(block, 1 << (length - 1).bit_length()))
+
+
+class Tiles:
+    """The tiles of `batches` products of `m` by `n`, each a sum of `k`. Only a product that may be `split` is a sum of parts."""
+
+    def __init__(self, m: int, n: int, k: int, batches: int, dtype: torch.dtype, splits: bool = False):
+        for rows, columns, depth, warps in _choices(dtype):
+            rows, columns, depth = _fitting(rows, m), _fitting(columns, n), _fitting(depth, k)
+            self.count = cdiv(m, rows) * cdiv(n, columns)
+            if self.count * batches >= _PROGRAMS:
+                break
+        self.warps, self.splits = warps, 1
+        if splits:
+            wanted = cdiv(_PROGRAMS, self.count * batches)
+            self.splits = max(1, min(wanted, cdiv(k, depth) // _LEAST_STEPS))
+        self.constants = {"BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": depth, "GROUP": 8, "PRECISION": precision(), "SPLITS": self.splits}
+
+
+def precision() -> str:
+    """How factors in float32 are read: whole, or in TF32 where PyTorch was told so by `torch.set_float32_matmul_precision`."""
+    return "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32"
+
+
+def is_wide(*tensors) -> bool:
+    """Whether offsets of an element need more than 32 bits."""
+    return any(storages.span(t.size(), t.stride()) >= 1 << 31 for t in tensors)
+
+
+def strides(name: str, tensor, axes: str) -> dict[str, int]:
+    """A tensor's strides as the parameters of a kernel."""
+    return {f"{name}_{axis}": stride for axis, stride in zip(axes, tensor.stride(), strict=True)}
