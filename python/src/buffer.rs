@@ -44,6 +44,16 @@ impl Buffer {
         Ok(Buffer { device: device.clone(), whole, address, _reserved: reserved, offset: 0, nbytes })
     }
 
+    /// How many bytes it has.
+    pub fn bytes(&self) -> u64 {
+        self.nbytes
+    }
+
+    /// Where it begins, for the host.
+    pub fn start(&self) -> u64 {
+        self.address + self.offset
+    }
+
     /// The device that it is of.
     pub fn owner(&self) -> &Device {
         &self.device

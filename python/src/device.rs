@@ -4,6 +4,7 @@
 
 use crate::buffer::Buffer;
 use crate::error::{exception, wrong};
+use crate::storage::capsule;
 use crate::wait::wait;
 use girih::devices::{Selector, find, open};
 use girih::runtime::{self, DeviceKind};
@@ -28,6 +29,12 @@ static OPENED: Mutex<Vec<Arc<Opened>>> = Mutex::new(vec![]);
 #[pyclass(frozen, module = "girih")]
 #[derive(Clone)]
 pub(crate) struct Device(Arc<Opened>);
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Device) -> bool {
+        self.0.device.is(&other.0.device)
+    }
+}
 
 impl Device {
     /// The library's device.
@@ -108,6 +115,19 @@ impl Device {
         Buffer::new(py, self, nbytes)
     }
 
+    /// A capsule of DLPack for new memory, with sizes and strides in elements of a type by DLPack's code and number of bits. What is in the memory is not said.
+    fn storage<'py>(
+        &self,
+        py: Python<'py>,
+        nbytes: u64,
+        size: Vec<i64>,
+        stride: Vec<i64>,
+        code: u8,
+        bits: u8,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        capsule(py, Buffer::new(py, self, nbytes)?, &size, &stride, (code, bits))
+    }
+
     /// Waits for all work so far.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         wait(py, self.get()?)
@@ -142,7 +162,7 @@ impl Device {
     }
 
     fn __eq__(&self, other: &Device) -> bool {
-        self.0.device.is(&other.0.device)
+        self == other
     }
 
     fn __hash__(&self) -> usize {

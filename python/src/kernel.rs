@@ -5,6 +5,8 @@
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::error::{exception, wrong};
+use crate::prepared::{Prepared, Slot};
+use girih::ir::Scalar;
 use girih::kernels::{Arg, TritonKernel};
 use girih::triton::{self, scalar_named};
 use pyo3::exceptions::PyTypeError;
@@ -113,6 +115,29 @@ impl Kernel {
         py.detach(|| kernel.warm_up(device, &given)).map_err(exception)
     }
 
+    /// A launch with a grid and with all arguments but memory, which each launch gives by its address: `(dtype,)` stands for it.
+    #[pyo3(signature = (device, grid, arguments, num_warps = None, num_stages = None))]
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        device: &Device,
+        grid: &Bound<'_, PyAny>,
+        arguments: &Bound<'_, PyDict>,
+        num_warps: Option<u32>,
+        num_stages: Option<u32>,
+    ) -> PyResult<Prepared> {
+        let slots = self.each(arguments, |name, value| {
+            let single = value.cast::<PyTuple>().ok().filter(|tuple| tuple.len() == 1);
+            let Some(single) = single else { return self.argument(device, name, value).map(Slot::Fixed) };
+            let dtype = single.get_item(0)?;
+            let dtype = dtype.cast::<PyString>().map_err(|_| self.refused(name, "memory whose type is no text"))?;
+            self.scalar(name, dtype).map(Slot::Memory)
+        })?;
+        let slots = slots.into_iter().map(|slot| slot.unwrap_or(Slot::Absent)).collect();
+        let kernel = self.variant(py, num_warps, num_stages)?;
+        Ok(Prepared { kernel, device: device.clone(), grid: sizes(grid)?, slots })
+    }
+
     fn __repr__(&self) -> String {
         format!("<girih.Kernel {}>", self.name)
     }
@@ -133,12 +158,21 @@ impl Kernel {
 
     /// An argument for each parameter, in order.
     fn sorted(&self, device: &Device, arguments: &Bound<'_, PyDict>) -> PyResult<Vec<Option<Arg<'static>>>> {
+        self.each(arguments, |name, value| self.argument(device, name, value))
+    }
+
+    /// What is made of the value for each parameter, in order.
+    fn each<'py, T>(
+        &self,
+        arguments: &Bound<'py, PyDict>,
+        make: impl Fn(&Bound<'py, PyString>, &Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> PyResult<Vec<Option<T>>> {
         let (py, mut found) = (arguments.py(), 0);
         let mut given = Vec::with_capacity(self.names.len());
         for name in &self.names {
             let value = arguments.get_item(name)?;
             found += usize::from(value.is_some());
-            given.push(value.map(|value| self.argument(device, name.bind(py), &value)).transpose()?);
+            given.push(value.map(|value| make(name.bind(py), &value)).transpose()?);
         }
         if found < arguments.len() {
             return Err(self.unknown(py, arguments));
@@ -198,14 +232,19 @@ impl Kernel {
         else {
             return Err(self.refused(name, wanted));
         };
-        let dtype = dtype.to_string_lossy();
-        let scalar = scalar_named(dtype.trim_start_matches('*'));
-        let scalar = scalar.ok_or_else(|| self.refused(name, &format!("memory of the unknown type `{dtype}`")))?;
+        let scalar = self.scalar(name, &dtype)?;
         let buffer = buffer.get();
         if !buffer.owner().get()?.is(device.get()?) {
             return Err(self.refused(name, "memory of another device"));
         }
         Ok(Arg::of_elements(scalar, buffer.rest_from(offset)?))
+    }
+
+    /// The type of elements of memory.
+    fn scalar(&self, name: &Bound<'_, PyString>, dtype: &Bound<'_, PyString>) -> PyResult<Scalar> {
+        let dtype = dtype.to_string_lossy();
+        let scalar = scalar_named(dtype.trim_start_matches('*'));
+        scalar.ok_or_else(|| self.refused(name, &format!("memory of the unknown type `{dtype}`")))
     }
 
     fn refused(&self, name: &Bound<'_, PyString>, what: &str) -> PyErr {

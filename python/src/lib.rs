@@ -14,7 +14,9 @@ mod error;
 mod host_memory;
 mod kernel;
 mod picture;
+mod prepared;
 mod reserved;
+mod storage;
 mod wait;
 
 use pyo3::prelude::*;
@@ -34,4 +36,8 @@ mod _native {
     use super::kernel::{Kernel, KernelFile};
     #[pymodule_export]
     use super::picture::{png, render};
+    #[pymodule_export]
+    use super::prepared::Prepared;
+    #[pymodule_export]
+    use super::storage::{kept_memory, memory_of};
 }

@@ -63,6 +63,20 @@ impl Arg<'_> {
     pub fn of_elements(scalar: Scalar, buffer: Buffer) -> Self {
         Arg(Given::Placed(Some(scalar), buffer))
     }
+
+    /// The same for another launch, unless it is memory of the host.
+    #[must_use]
+    pub fn again(&self) -> Option<Arg<'static>> {
+        Some(Arg(match &self.0 {
+            Given::Read(..) | Given::Written(..) => return None,
+            Given::Placed(scalar, buffer) => Given::Placed(*scalar, buffer.clone()),
+            Given::Int(scalar, number) => Given::Int(*scalar, *number),
+            Given::Float(number) => Given::Float(*number),
+            Given::Bool(truth) => Given::Bool(*truth),
+            Given::Text(text) => Given::Text(text.clone()),
+            Given::None => Given::None,
+        }))
+    }
 }
 
 impl<T: Element> From<&Array<T>> for Arg<'_> {

@@ -3,12 +3,15 @@
 Types and ranks that these kernels do not have run on the host, which is counted and warned of like any fallback.
 """
 
+import functools
+
 import torch
 from torch._subclasses import fake_impls
 
-from girih.torch import host, storages, tiles
-from girih.torch.launch import kernel, launch
-from girih.torch.products import finish, is_ours
+from girih.torch import device, host, storages, tiles
+from girih.torch.launch import prepare
+from girih.torch.products import Sum, is_ours
+from girih.torch.tiles import Shape
 
 _library = torch.library.Library("aten", "IMPL")
 _aten = torch.ops.aten
@@ -17,7 +20,7 @@ FEW = 16
 
 
 def _two(numbers):
-    return [numbers[0], numbers[0]] if len(numbers) == 1 else list(numbers)
+    return (numbers[0], numbers[0]) if len(numbers) == 1 else tuple(numbers)
 
 
 def _flat(tensor):
@@ -27,7 +30,7 @@ def _flat(tensor):
 
 def _geometry(x_dim, stride, padding, dilation, output_padding):
     if x_dim == 3:
-        return [1, stride[0]], [0, padding[0]], [1, dilation[0]], [0, output_padding[0]]
+        return (1, stride[0]), (0, padding[0]), (1, dilation[0]), (0, output_padding[0])
     return tuple(_two(numbers) for numbers in (stride, padding, dilation, output_padding))
 
 
@@ -38,49 +41,66 @@ def _sizes(images, ci, co, small, large):
 
 def _taps(w, stride, padding, dilation):
     return {
-        "KH": w.shape[2], "KW": w.shape[3], "step_h": stride[0], "step_w": stride[1], "pad_h": padding[0], "pad_w": padding[1],
+        "KH": w[2], "KW": w[3], "step_h": stride[0], "step_w": stride[1], "pad_h": padding[0], "pad_w": padding[1],
         "gap_h": dilation[0], "gap_w": dilation[1],
     }  # fmt: skip
 
 
-def _gathered(name, out, source, w, bias, sizes, numbers, groups):
-    """A product whose rows are places of `out`, and whose depth are taps and channels of `source`."""
-    summed, channels = source.shape[1] // groups, out.shape[1] // groups
-    taps = w.shape[2] * w.shape[3]
+@functools.lru_cache(maxsize=4096)
+def _gathered(chosen, name, dtype, out: Shape, source: Shape, w: Shape, has_bias, numbers, groups, precision):
+    """A product whose rows are places of `out`, and whose depth are taps and channels of `source`, prepared for the device."""
+    is_forward = name == "forward"
+    other, summed, channels = "x" if is_forward else "g", source[0][1] // groups, out[0][1] // groups
+    taps = w[0][2] * w[0][3]
     flat = taps > 1 and summed < FEW
-    depth = summed * taps if flat else summed
-    cut = tiles.Tiles(out.shape[0] * out.shape[2] * out.shape[3], channels, depth, groups, out.dtype)
-    other = "x" if name == "forward" else "g"
-    tensors = {"out": out, other: source, "w": w, "bias": out if bias is None else bias, "BIAS": bias is not None}
-    strides = tiles.strides("out", out, "nchw") | tiles.strides(other, source, "nchw") | tiles.strides("w", w, "oihw")
-    constants = {name: value for name, value in cut.constants.items() if name != "SPLITS"} | {"FLAT": flat, "WIDE": tiles.is_wide(out, source, w)}
-    launch(kernel("products", name), (cut.count, 1, groups), tensors | sizes | strides | _taps(w, *numbers) | constants, cut.warps)
+    places = out[0][0] * out[0][2] * out[0][3]
+    cut = tiles.Tiles(places, channels, summed * taps if flat else summed, groups, dtype, precision)
+    small, large = (source, out) if is_forward else (out, source)
+    constants = _sizes(out[0][0], w[0][1], w[0][0] // groups, small[0][2:], large[0][2:]) | _taps(w[0], *numbers)
+    constants |= tiles.strides("out", out, "nchw") | tiles.strides(other, source, "nchw") | tiles.strides("w", w, "oihw")
+    constants |= {key: value for key, value in cut.constants.items() if key != "SPLITS"}
+    constants |= {"FLAT": flat, "WIDE": tiles.is_wide(out, source, w), "BIAS": has_bias}
+    memory = {"out": dtype, other: dtype, "w": dtype, "bias": dtype}
+    return prepare("products", name, (cut.count, 1, groups), memory, constants, cut.warps)
+
+
+def _gather(name, out, source, w, bias, numbers, groups):
+    shapes = [tiles.shape_of(t) for t in (out, source, w)]
+    step = _gathered(device.current(), name, out.dtype, *shapes, bias is not None, numbers, groups, tiles.precision())
+    step.launch(*[storages.address_of(t) for t in (out, source, w, out if bias is None else bias)])
 
 
 def _forward(out, x, w, bias, stride, padding, dilation, groups):
     """The convolution of four-dimensional tensors."""
-    sizes = _sizes(x.shape[0], w.shape[1], w.shape[0] // groups, x.shape[2:], out.shape[2:])
-    _gathered("forward", out, x, w, bias, sizes, (stride, padding, dilation), groups)
+    _gather("forward", out, x, w, bias, (stride, padding, dilation), groups)
 
 
 def _data_gradient(out, g, w, bias, stride, padding, dilation, groups):
     """The gradient of a convolution's input, which is the transposed convolution."""
-    sizes = _sizes(out.shape[0], w.shape[1], w.shape[0] // groups, out.shape[2:], g.shape[2:])
-    _gathered("data_gradient", out, g, w, bias, sizes, (stride, padding, dilation), groups)
+    _gather("data_gradient", out, g, w, bias, (stride, padding, dilation), groups)
+
+
+@functools.lru_cache(maxsize=4096)
+def _summed(chosen, dtype, out: Shape, g: Shape, x: Shape, numbers, groups, precision):
+    """The gradient of weights as a sum of parts, prepared for the device: how many parts there are, and both launches."""
+    co, ci = out[0][0] // groups, out[0][1]
+    columns = ci * out[0][2] * out[0][3]
+    cut = tiles.Tiles(co, columns, g[0][0] * g[0][2] * g[0][3], groups, dtype, precision, splits=True)
+    parts = (cut.splits * out[0][0], columns), (columns, 1)
+    constants = tiles.strides("g", g, "nchw") | tiles.strides("x", x, "nchw") | _sizes(x[0][0], ci, co, x[0][2:], g[0][2:])
+    constants |= cut.constants | _taps(out[0], *numbers) | {"groups": groups, "WIDE": tiles.is_wide(parts, g, x)}
+    memory = {"parts": torch.float32, "g": dtype, "x": dtype}
+    step = prepare("products", "weight_gradient", (cut.count, cut.splits, groups), memory, constants, cut.warps)
+    return cut.splits, step, Sum(dtype, cut.splits, out, out, {"alpha": 1.0, "beta": 0.0, "ADDS": False})
 
 
 def _weight_gradient(out, g, x, stride, padding, dilation, groups):
     """The gradient of a convolution's weights."""
-    co, ci = out.shape[0] // groups, out.shape[1]
-    columns = ci * out.shape[2] * out.shape[3]
-    cut = tiles.Tiles(co, columns, g.shape[0] * g.shape[2] * g.shape[3], groups, out.dtype, splits=True)
-    parts = storages.empty([cut.splits, *out.shape], None, torch.float32)
-    strides = tiles.strides("g", g, "nchw") | tiles.strides("x", x, "nchw")
-    sizes = _sizes(x.shape[0], ci, co, x.shape[2:], g.shape[2:])
-    numbers = {"parts": parts, "g": g, "x": x, "groups": groups, "WIDE": tiles.is_wide(parts, g, x)}
-    grid = (cut.count, cut.splits, groups)
-    launch(kernel("products", "weight_gradient"), grid, numbers | sizes | strides | _taps(out, stride, padding, dilation) | cut.constants, cut.warps)
-    finish(out, parts, cut.splits, out, {"alpha": 1.0, "beta": 0.0, "ADDS": False})
+    shapes = [tiles.shape_of(t) for t in (out, g, x)]
+    splits, step, total = _summed(device.current(), out.dtype, *shapes, (stride, padding, dilation), groups, tiles.precision())
+    parts = storages.empty([splits, *out.shape], None, torch.float32)
+    step.launch(*[storages.address_of(t) for t in (parts, g, x)])
+    total.run(out, parts, out)
 
 
 def _has_kernels(x, w, *others) -> bool:

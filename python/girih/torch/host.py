@@ -6,6 +6,7 @@ Invariant: an operation that runs here is counted, and warned of once by its nam
 """
 
 import ctypes
+import functools
 import warnings
 from collections import Counter
 
@@ -118,13 +119,17 @@ def note(name: str) -> None:
     _counts[name] += 1
 
 
+@functools.cache
+def _is_view(operation) -> bool:
+    return any(result.alias_info is not None and not result.alias_info.is_write for result in operation._schema.returns)
+
+
 def run(operation, *args, **kwargs):
     """Runs any operation of PyTorch on the host."""
-    schema = operation._schema
-    if any(result.alias_info is not None and not result.alias_info.is_write for result in schema.returns):
+    if _is_view(operation):
         # A view needs only numbers, which the host's own operation makes.
         return operation.redispatch(_VIEWS, *args, **kwargs)
-    note(schema.name)
+    note(operation._schema.name)
     return on_host(operation, *args, **kwargs)
 
 

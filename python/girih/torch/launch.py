@@ -1,4 +1,7 @@
-"""Launches kernels of Girih on tensors."""
+"""Prepares launches of the kernels in `girih/torch/kernels`.
+
+Invariant: a launch that is prepared for one device is kept with the sizes and the device that it is for, so it is prepared once.
+"""
 
 import functools
 from importlib import resources
@@ -6,7 +9,7 @@ from importlib import resources
 import torch
 
 import girih
-from girih.torch import device, storages
+from girih.torch import device
 
 # What Triton calls the types of memory.
 NAMES = {
@@ -33,20 +36,16 @@ def _file(name: str):
 
 
 @functools.cache
-def kernel(file: str, name: str):
+def _kernel(file: str, name: str):
     """A kernel of `girih/torch/kernels`."""
     return _file(file).kernel(name)
 
 
-def argument(value):
-    """What a kernel is given for a tensor, or any other value."""
-    if not isinstance(value, torch.Tensor):
-        return value
-    buffer, offset = storages.place_of(value)
-    return buffer, offset, NAMES[value.dtype]
-
-
-def launch(chosen, grid: tuple, arguments: dict, num_warps: int = 4) -> None:
-    """Launches a kernel with arguments by name."""
-    given = {name: argument(value) for name, value in arguments.items()}
-    chosen.launch(device.current(), grid, given, num_warps=num_warps)
+def prepare(file: str, name: str, grid: tuple, memory: dict[str, torch.dtype], constants: dict, num_warps: int = 4):
+    """A launch of a kernel of `girih/torch/kernels` with all that it is given but memory. `launch(*addresses)` runs it, with addresses in the order of `memory`."""
+    kernel = _kernel(file, name)
+    order = [parameter for parameter, _ in kernel.parameters if parameter in memory]
+    if order != list(memory):
+        raise ValueError(f"the kernel `{name}` takes memory as {order}, not as {list(memory)}")
+    given = constants | {parameter: (NAMES[dtype],) for parameter, dtype in memory.items()}
+    return kernel.prepare(device.current(), grid, given, num_warps=num_warps)

@@ -3,10 +3,14 @@
 Types and ranks that these kernels do not have run on the host, which is counted and warned of like any fallback.
 """
 
+import functools
+import math
+
 import torch
 
-from girih.torch import host, storages, tiles
-from girih.torch.launch import kernel, launch
+from girih.torch import device, host, storages, tiles
+from girih.torch.launch import prepare
+from girih.torch.tiles import Shape
 
 _library = torch.library.Library("aten", "IMPL")
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
@@ -20,41 +24,79 @@ def is_ours(*tensors) -> bool:
     return first in _FLOATS and all(t.dtype == first and t.device.type == "girih" for t in tensors)
 
 
-def _matmul(out, a, b, c=None, alpha=1, beta=1):
-    """out = alpha * a @ b + beta * c, of three-dimensional tensors."""
-    batches, m, k = a.shape
-    n = b.shape[2]
+class _Products:
+    """out = alpha * a @ b + beta * c for three-dimensional tensors of such shapes, prepared for the device."""
+
+    def __init__(self, chosen, dtype, out: Shape, a: Shape, b: Shape, c: Shape | None, alpha: float, beta: float, precision: str):
+        (batches, m, k), n = a[0], b[0][2]
+        self.factors = {"alpha": alpha, "beta": beta, "ADDS": c is not None}
+        cut = tiles.Tiles(m, n, max(k, 1), batches, dtype, precision, splits=True)
+        self.dtype, self.splits, self.parts = dtype, cut.splits, (cut.splits, batches, m, n)
+        target, added, first = out, c or out, self.factors
+        memory = {"out": dtype, "a": dtype, "b": dtype, "c": dtype}
+        offset = 0
+        if self.splits > 1:
+            target = ((batches, m, n), (m * n, n, 1))
+            added, first, offset = target, {"alpha": 1.0, "beta": 0.0, "ADDS": False}, batches * m * n
+            memory |= {"out": torch.float32, "c": torch.float32}
+            self.sum = Sum(dtype, self.splits, _four(out), _four(c or out), self.factors)
+        strides = tiles.strides("out", target, "bmn") | {"out_s": offset} | tiles.strides("c", added, "bmn")
+        strides |= tiles.strides("a", a, "bmk") | tiles.strides("b", b, "bkn")
+        wide = tiles.is_wide(target, a, b, added) or offset * self.splits >= 1 << 31
+        constants = first | strides | cut.constants | {"M": m, "N": n, "K": k, "WIDE": wide}
+        self.steps = []
+        for at in range(0, batches, MOST_BATCHES):
+            grid = (cut.count, cut.splits, min(batches - at, MOST_BATCHES))
+            sizes = [4 if self.splits > 1 and name in "out c" else dtype.itemsize for name in memory]
+            offsets = [at * shape[1][0] * size for shape, size in zip((target, a, b, added), sizes)]
+            self.steps.append((prepare("products", "matmul", grid, memory, constants, cut.warps), offsets))
+
+    def run(self, out, a, b, c):
+        added = out if c is None else c
+        target = out if self.splits == 1 else storages.empty(self.parts, None, torch.float32)
+        last = added if self.splits == 1 else target
+        places = [storages.address_of(t) for t in (target, a, b, last)]
+        for step, offsets in self.steps:
+            step.launch(*[place + offset for place, offset in zip(places, offsets)])
+        if self.splits > 1:
+            self.sum.run(out, target, added)
+
+
+class Sum:
+    """out = alpha * the sum of parts + beta * c, for four-dimensional tensors of such shapes."""
+
+    def __init__(self, dtype, splits: int, out: Shape, c: Shape, factors: dict):
+        count, block = math.prod(out[0]), 256
+        constants = {f"size_{i}": out[0][i] for i in (1, 2, 3)} | tiles.strides("out", out, "0123") | tiles.strides("c", c, "0123") | factors
+        constants |= {"count": count, "SPLITS": splits, "WIDE": tiles.is_wide(out, c) or count * splits >= 1 << 31, "BLOCK": block}
+        memory = {"out": dtype, "parts": torch.float32, "c": dtype}
+        self.step = prepare("products", "finish", (tiles.cdiv(count, block),), memory, constants)
+
+    def run(self, out, parts, c):
+        self.step.launch(*[storages.address_of(t) for t in (out, parts, c)])
+
+
+# Prepared products by all that they depend on.
+_prepared = functools.lru_cache(maxsize=4096)(_Products)
+
+
+def _four(shape: Shape) -> Shape:
+    return (1, *shape[0]), (0, *shape[1])
+
+
+def _three(tensor) -> Shape:
+    """The shape of a matrix as that of a batch of one."""
+    size, stride = tensor.shape, tensor.stride()
+    return (size, stride) if len(size) == 3 else ((1, *size), (0, *stride))
+
+
+def _matmul(out, a, b, c, alpha, beta):
     if out.numel() == 0:
         return
     # A factor of zero hides NaN, too.
-    adds = c is not None and beta != 0
-    c = c.expand(out.shape) if adds else out
-    cut = tiles.Tiles(m, n, max(k, 1), batches, a.dtype, splits=True)
-    factors = {"alpha": float(alpha), "beta": float(beta), "ADDS": adds}
-    target, first = out, factors
-    if cut.splits > 1:
-        target = storages.empty([cut.splits, batches, m, n], None, torch.float32)
-        first = {"alpha": 1.0, "beta": 0.0, "ADDS": False}
-    added = c if cut.splits == 1 else out
-    strides = tiles.strides("out", target[0] if cut.splits > 1 else target, "bmn") | {"out_s": target.stride(0)}
-    strides |= tiles.strides("a", a, "bmk") | tiles.strides("b", b, "bkn") | tiles.strides("c", added, "bmn")
-    numbers = {"M": m, "N": n, "K": k, "WIDE": tiles.is_wide(target, a, b, added)}
-    tensors = {"out": target, "a": a, "b": b, "c": added}
-    for at in range(0, batches, MOST_BATCHES):
-        grid = (cut.count, cut.splits, min(batches - at, MOST_BATCHES))
-        begun = {name: tensor[..., at:, :, :] for name, tensor in tensors.items()} if at else tensors
-        launch(kernel("products", "matmul"), grid, begun | first | numbers | strides | cut.constants, cut.warps)
-    if cut.splits > 1:
-        finish(out.unsqueeze(0), target, cut.splits, c.unsqueeze(0), factors)
-
-
-def finish(out, parts, splits, c, factors):
-    """The sum of parts of products, of four-dimensional tensors."""
-    sizes = {f"size_{i}": out.shape[i] for i in (1, 2, 3)}
-    strides = tiles.strides("out", out, "0123") | tiles.strides("c", c, "0123")
-    constants = {"SPLITS": splits, "WIDE": tiles.is_wide(out, parts, c), "BLOCK": 256}
-    grid = (tiles.cdiv(out.numel(), 256),)
-    launch(kernel("products", "finish"), grid, {"out": out, "parts": parts, "c": c, "count": out.numel()} | sizes | strides | factors | constants)
+    c = c.expand(out.shape) if c is not None and beta != 0 else None
+    shapes = [None if t is None else _three(t) for t in (out, a, b, c)]
+    _prepared(device.current(), a.dtype, *shapes, float(alpha), float(beta), tiles.precision()).run(out, a, b, c)
 
 
 def _shaped(out, size, like):
@@ -85,9 +127,7 @@ def _product(operation, c, a, b, alpha, beta, out):
         raise RuntimeError(f"{operation.name()}: a matrix of shape {tuple(a.shape)} and one of shape {tuple(b.shape)} have no product")
     result = _shaped(out, [*a.shape[:-1], b.shape[-1]], a)
     target = _without_overlap(result, a, b, c)
-    three = lambda t: t.unsqueeze(0) if t.dim() == 2 else t
-    added = None if c is None else three(c.expand(result.shape))
-    _matmul(three(target), three(a), three(b), added, alpha, beta)
+    _matmul(target, a, b, c, alpha, beta)
     if target is not result:
         result.copy_(target)
     return result

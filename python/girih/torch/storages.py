@@ -1,18 +1,16 @@
 """Tensors of the device `girih` over memory of Girih, made from DLPack capsules.
 
-A capsule of DLPack's type "extension device" becomes a plain `torch.Tensor` with a storage. The storage's address finds its buffer.
+A capsule of DLPack's type "extension device" becomes a plain `torch.Tensor` with a storage. The storage's address finds its memory.
 
-Invariant: a buffer is kept exactly as long as PyTorch keeps the storage over it.
+Invariant: memory is kept exactly as long as PyTorch keeps the storage over it.
 """
 
 import ctypes
-import math
 
 import torch
 
+from girih._native import kept_memory, memory_of
 from girih.torch import device
-
-HOST, EXTENSION = 1, 12
 
 # The codes of DLPack: integer, unsigned, float, bfloat, bool.
 _CODES = {
@@ -32,61 +30,6 @@ _CODES = {
 }
 
 
-class _Device(ctypes.Structure):
-    _fields_ = [("type", ctypes.c_int32), ("index", ctypes.c_int32)]
-
-
-class _Type(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class _Tensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", _Device),
-        ("dimensions", ctypes.c_int32),
-        ("type", _Type),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("offset", ctypes.c_uint64),
-    ]
-
-
-class _Managed(ctypes.Structure):
-    pass
-
-
-_Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
-_Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
-
-_new_capsule = ctypes.pythonapi.PyCapsule_New
-_new_capsule.restype = ctypes.py_object
-_new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-
-# What is kept for each capsule, by its address; and the buffers, by theirs.
-_kept = {}
-_buffers = {}
-
-
-@_Deleter
-def _forget(managed):
-    kept = _kept.pop(ctypes.addressof(managed.contents), None)
-    if kept is not None and kept[1] is not None:
-        _buffers.pop(kept[1], None)
-
-
-def _import(address, kind, size, stride, dtype, owner, registered):
-    """A tensor over memory at an address, which keeps `owner`."""
-    code, bits = _CODES[dtype]
-    numbers = ctypes.c_int64 * max(len(size), 1)
-    shape, strides = numbers(*size), numbers(*stride)
-    described = _Tensor(address, _Device(kind, 0), len(size), _Type(code, bits, 1), shape, strides, 0)
-    managed = _Managed(described, None, _forget)
-    key = ctypes.addressof(managed)
-    _kept[key] = (managed, address if registered else None, owner, shape, strides)
-    return torch._C._from_dlpack(_new_capsule(key, b"dltensor", None))
-
-
 def span(size, stride) -> int:
     """How many elements lie from the first to the last one of a tensor."""
     if 0 in size:
@@ -96,7 +39,11 @@ def span(size, stride) -> int:
 
 def contiguous(size) -> list[int]:
     """The strides of a tensor that has no gaps, in order."""
-    return [math.prod(max(length, 1) for length in size[at + 1 :]) for at in range(len(size))]
+    stride, step = [], 1
+    for length in reversed(size):
+        stride.append(step)
+        step *= max(length, 1)
+    return stride[::-1]
 
 
 def empty(size, stride=None, dtype=None) -> torch.Tensor:
@@ -106,24 +53,30 @@ def empty(size, stride=None, dtype=None) -> torch.Tensor:
     dtype = dtype or torch.get_default_dtype()
     if dtype not in _CODES:
         raise NotImplementedError(f"tensors of {dtype} cannot be on the device girih")
+    code, bits = _CODES[dtype]
     # Memory in whole words, for devices that move no others.
-    nbytes = -(-max(span(size, stride) * dtype.itemsize, 1) // 16) * 16
-    buffer = device.current().allocate(nbytes)
-    _buffers[buffer.address] = buffer
-    return _import(buffer.address, EXTENSION, size, stride, dtype, buffer, True)
+    nbytes = -(-max(span(size, stride) * (bits // 8), 1) // 16) * 16
+    return torch._C._from_dlpack(device.current().storage(nbytes, size, stride, code, bits))
 
 
 def host_bytes(address: int, nbytes: int, owner) -> torch.Tensor:
-    """A tensor of the host over bytes that the host reaches."""
-    return _import(address, HOST, [nbytes], [1], torch.uint8, owner, False)
+    """A tensor of the host over bytes that the host reaches, which keeps `owner`."""
+    memory = (ctypes.c_uint8 * nbytes).from_address(address)
+    memory.owner = owner
+    return torch.frombuffer(memory, dtype=torch.uint8)
+
+
+def address_of(tensor: torch.Tensor) -> int:
+    """Where a tensor begins, for kernels. PyTorch has no address for one without elements: then it is where its storage begins."""
+    return tensor.data_ptr() or tensor.untyped_storage().data_ptr()
 
 
 def buffer_of(tensor: torch.Tensor):
     """The buffer under a tensor's storage."""
-    buffer = _buffers.get(tensor.untyped_storage().data_ptr())
-    if buffer is None:
+    found = memory_of(tensor.untyped_storage().data_ptr())
+    if found is None:
         raise RuntimeError(f"a tensor of shape {tuple(tensor.shape)} on the device girih has no memory of Girih")
-    return buffer
+    return found[0]
 
 
 def place_of(tensor: torch.Tensor):
@@ -133,4 +86,4 @@ def place_of(tensor: torch.Tensor):
 
 def count() -> int:
     """How many storages there are."""
-    return len(_buffers)
+    return kept_memory()

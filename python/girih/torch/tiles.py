@@ -35,7 +35,7 @@ def _fitting(block: int, length: int) -> int:
 class Tiles:
     """The tiles of `batches` products of `m` by `n`, each a sum of `k`. Only a product that may be `split` is a sum of parts."""
 
-    def __init__(self, m: int, n: int, k: int, batches: int, dtype: torch.dtype, splits: bool = False):
+    def __init__(self, m: int, n: int, k: int, batches: int, dtype: torch.dtype, precision: str, splits: bool = False):
         for rows, columns, depth, warps in _choices(dtype):
             rows, columns, depth = _fitting(rows, m), _fitting(columns, n), _fitting(depth, k)
             self.count = cdiv(m, rows) * cdiv(n, columns)
@@ -45,7 +45,7 @@ class Tiles:
         if splits:
             wanted = cdiv(_PROGRAMS, self.count * batches)
             self.splits = max(1, min(wanted, cdiv(k, depth) // _LEAST_STEPS))
-        self.constants = {"BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": depth, "GROUP": 8, "PRECISION": precision(), "SPLITS": self.splits}
+        self.constants = {"BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": depth, "GROUP": 8, "PRECISION": precision, "SPLITS": self.splits}
 
 
 def precision() -> str:
@@ -53,11 +53,19 @@ def precision() -> str:
     return "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32"
 
 
-def is_wide(*tensors) -> bool:
+# A tensor's sizes and its strides.
+Shape = tuple[torch.Size, tuple[int, ...]]
+
+
+def shape_of(tensor: torch.Tensor) -> Shape:
+    return tensor.shape, tensor.stride()
+
+
+def is_wide(*shapes: Shape) -> bool:
     """Whether offsets of an element need more than 32 bits."""
-    return any(storages.span(t.size(), t.stride()) >= 1 << 31 for t in tensors)
+    return any(storages.span(*shape) >= 1 << 31 for shape in shapes)
 
 
-def strides(name: str, tensor, axes: str) -> dict[str, int]:
+def strides(name: str, shape: Shape, axes: str) -> dict[str, int]:
     """A tensor's strides as the parameters of a kernel."""
-    return {f"{name}_{axis}": stride for axis, stride in zip(axes, tensor.stride(), strict=True)}
+    return {f"{name}_{axis}": stride for axis, stride in zip(axes, shape[1], strict=True)}

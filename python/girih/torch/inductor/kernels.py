@@ -17,6 +17,8 @@ from torch._inductor.runtime.triton_helpers import libdevice, math as tl_math
 _ELEMENTS, _REDUCED = 1024, 2048
 _WARPS = 4
 _POINTWISE = "pointwise"
+# Launches that are kept for sizes.
+_MOST_PREPARED = 1024
 
 
 class Kernel:
@@ -33,30 +35,40 @@ class Kernel:
         self._blocks = blocks(self._parameters, ast.literal_eval(hints) if hints is not None else {}, decorator.func.attr)
         self._passed = [name for name in self._parameters if name not in self._blocks]
         text = _IMPORTS + source[source.index("@triton.jit") :]
-        self._kernel = girih.KernelFile(f"{name}.py", text).kernel(function.name)
-        self._grids = {}
+        self._name, self._kernel = name, girih.KernelFile(f"{name}.py", text).kernel(function.name)
+        places = range(len(self._passed))
+        self._memory = [place for place in places if self._signature[self._passed[place]].startswith("*")]
+        self._numbers = [place for place in places if place not in self._memory]
+        self._prepared = {}
 
     def run(self, *arguments, stream=None, **named):
-        """Launches it, behind all work so far."""
+        """Launches it, behind all work so far. What is the same but for its memory is prepared once."""
+        if len(arguments) != len(self._passed):
+            raise TypeError(f"{self._name} is given {len(arguments)} arguments, and takes {len(self._passed)}")
+        numbers = tuple([arguments[place] for place in self._numbers])
+        step = self._prepared.get((device.current(), numbers))
+        if step is None:
+            step = self._prepare(numbers)
+        step.launch(*[storages.address_of(arguments[place]) for place in self._memory])
+
+    def _prepare(self, numbers):
         given = dict(self._blocks)
-        for name, value in zip(self._passed, arguments, strict=True):
-            kind = self._signature[name]
-            if kind.startswith("*"):
-                buffer, offset = storages.place_of(value)
-                given[name] = (buffer, offset, kind[1:])
-            else:
-                given[name] = value
-        self._kernel.launch(device.current(), self._grid(given), given, num_warps=_WARPS)
+        given |= {self._passed[place]: value for place, value in zip(self._numbers, numbers)}
+        grid = self._grid(given)
+        given |= {self._passed[place]: (self._signature[self._passed[place]][1:],) for place in self._memory}
+        step = self._kernel.prepare(device.current(), grid, given, num_warps=_WARPS)
+        # Sizes that change all the time are not all kept.
+        if len(self._prepared) >= _MOST_PREPARED:
+            self._prepared.clear()
+        self._prepared[(device.current(), numbers)] = step
+        return step
 
     def _grid(self, given):
-        numbers = tuple(given[name] for name in given if name.endswith("numel"))
-        if numbers not in self._grids:
-            from torch._inductor.runtime.triton_heuristics import GridExpr
+        from torch._inductor.runtime.triton_heuristics import GridExpr
 
-            values = {name: value for name, value in given.items() if isinstance(value, int)}
-            expression = GridExpr.from_meta({"grid_type": self._grid_type}, self._blocks)
-            self._grids[numbers] = tuple(int(n) for n in expression.eval_slow(values))
-        return self._grids[numbers]
+        values = {name: value for name, value in given.items() if isinstance(value, int)}
+        expression = GridExpr.from_meta({"grid_type": self._grid_type}, self._blocks)
+        return tuple(int(n) for n in expression.eval_slow(values))
 
 
 def blocks(parameters: list[str], hints: dict[str, int], kind: str) -> dict[str, int]:
