@@ -38,8 +38,20 @@ def register() -> None:
     register_device_op_overrides("girih", Overrides())
     scheduler.has_triton = lambda: True
     compiling.register()
+    _plan_no_products()
     _launch_ours()
     _need_no_driver()
+
+
+def _plan_no_products() -> None:
+    """Products are launched by `products`: Inductor's own templates for them are not for this device, whatever its size."""
+    theirs = utils.is_big_gpu
+
+    def is_big_gpu(index_or_device=0):
+        is_ours = isinstance(index_or_device, torch.device) and index_or_device.type == "girih"
+        return not is_ours and theirs(index_or_device)
+
+    utils.is_big_gpu = is_big_gpu
 
 
 def _need_no_driver() -> None:
