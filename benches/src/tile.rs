@@ -349,6 +349,7 @@ impl Case {
             kernel: self.kernel.into(),
             arguments: self.arguments.iter().map(|(name, input)| ((*name).to_owned(), argument(input))).collect(),
             num_warps: Some(self.warps),
+            apart: true,
             ..Request::default()
         }
     }

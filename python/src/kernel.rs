@@ -12,7 +12,7 @@ use girih::triton::{self, scalar_named};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A file of Triton kernels. Girih's own parser reads the text; the file is not run.
 #[pyclass(frozen, module = "girih")]
@@ -146,14 +146,27 @@ impl Kernel {
 impl Kernel {
     /// The kernel with these numbers of warps and stages.
     fn variant(&self, py: Python<'_>, warps: Option<u32>, stages: Option<u32>) -> PyResult<Arc<TritonKernel>> {
-        let mut all = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, _, kernel)) = all.iter().find(|(w, s, _)| (*w, *s) == (warps, stages)) {
-            return Ok(kernel.clone());
+        if let Some(kernel) = self.kept(warps, stages) {
+            return Ok(kernel);
         }
+        // Not while the list is locked: a thread that waits for it keeps Python's lock, which this one may wait for.
         let made = py.detach(|| self.file.kernel(&self.name)).map_err(exception)?;
         let made = Arc::new(made.with(warps, stages, false));
-        all.push((warps, stages, made.clone()));
+        // Another thread may have been quicker.
+        if let Some(kernel) = self.kept(warps, stages) {
+            return Ok(kernel);
+        }
+        self.variants().push((warps, stages, made.clone()));
         Ok(made)
+    }
+
+    fn variants(&self) -> MutexGuard<'_, Vec<Variant>> {
+        self.variants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kept(&self, warps: Option<u32>, stages: Option<u32>) -> Option<Arc<TritonKernel>> {
+        let all = self.variants();
+        all.iter().find(|(w, s, _)| (*w, *s) == (warps, stages)).map(|(_, _, kernel)| kernel.clone())
     }
 
     /// An argument for each parameter, in order.

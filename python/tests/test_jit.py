@@ -1,6 +1,7 @@
 """Triton kernels in Python files."""
 
 import pickle
+import threading
 
 import girih
 import girih.triton as triton
@@ -33,6 +34,12 @@ def wrong(x_ptr, n, BLOCK: tl.constexpr):
 def tuned(x_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(x_ptr + at, tl.load(x_ptr + at, mask=at < n) + 1, mask=at < n)
+
+
+@triton.jit
+def turned(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + n - 1 - at, mask=at < n), mask=at < n)
 
 
 @triton.heuristics({"BLOCK": lambda args: triton.next_power_of_2(args["n"])})
@@ -152,3 +159,19 @@ def test_kernels_are_pickled_by_their_source(device):
 
 def test_a_kernel_is_compiled_ahead(device):
     scale.warmup(np.ones(4, np.float32), 4, 2.0, BLOCK=4, device=device)
+
+
+def test_an_array_given_twice_is_loaded_before_it_is_stored_to(device):
+    x = np.arange(16, dtype=np.float32)
+    turned[(1,)](x, x, 16, BLOCK=16, device=device)
+    assert (x == np.arange(16)[::-1]).all()
+
+
+def test_threads_may_compile_at_once(device):
+    fresh = pickle.loads(pickle.dumps(scale))
+    arrays = [np.ones(100, np.float32) for _ in range(4)]
+    launch = lambda x, warps: fresh[(2,)](x, 100, 2.0, BLOCK=64, num_warps=warps, device=device)
+    threads = [threading.Thread(target=launch, args=(x, warps)) for x, warps in zip(arrays, (1, 2, 4, 8))]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert all((x == 2).all() for x in arrays)

@@ -27,6 +27,8 @@ struct Specialised {
     device: Device,
     /// For each of the kernel's parameters what it was compiled for; none where nothing was given.
     arguments: Vec<Option<Argument>>,
+    /// Whether it was compiled for memories that do not overlap.
+    apart: bool,
     /// For each of the kernel's parameters whether the number itself was looked at.
     exact: Vec<bool>,
     /// Which of the kernel's parameters each parameter of the program is.
@@ -107,7 +109,7 @@ impl TritonKernel {
     /// # Errors
     /// As [`launch`](Self::launch).
     pub fn launch_with(&self, device: &Device, grid: [u32; 3], mut given: Vec<Option<Arg<'_>>>) -> Result<(), Error> {
-        let specialised = self.specialise(device, self.kinds(&given)?)?;
+        let specialised = self.specialise(device, self.kinds(&given)?, are_apart(&given))?;
         let Specialised { loaded, slots, .. } = &*specialised;
         let head = &loaded.head;
         let mut needed = vec![];
@@ -133,7 +135,7 @@ impl TritonKernel {
     /// # Errors
     /// What is wrong with the kernel or with the arguments.
     pub fn warm_up(&self, device: &Device, given: &[Option<Arg<'_>>]) -> Result<(), Error> {
-        self.specialise(device, self.kinds(given)?).map(|_| ())
+        self.specialise(device, self.kinds(given)?, are_apart(given)).map(|_| ())
     }
 
     /// What the kernel is compiled for where it is given these.
@@ -160,21 +162,29 @@ impl TritonKernel {
     }
 
     /// What was compiled for a device and such arguments, or is compiled for them.
-    fn specialise(&self, device: &Device, arguments: Vec<Option<Argument>>) -> Result<Arc<Specialised>, Error> {
+    fn specialise(
+        &self,
+        device: &Device,
+        arguments: Vec<Option<Argument>>,
+        apart: bool,
+    ) -> Result<Arc<Specialised>, Error> {
         let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = all.iter().find(|before| before.device.is(device) && before.is_right_for(&arguments));
+        let is_right = |before: &&Arc<Specialised>| {
+            before.apart == apart && before.device.is(device) && before.is_right_for(&arguments)
+        };
+        let found = all.iter().find(is_right);
         if let Some(found) = found {
             return Ok(found.clone());
         }
         let named = self.parameters.iter().zip(&arguments);
         let given = named.filter_map(|(parameter, argument)| Some((parameter.name.clone(), argument.clone()?)));
-        let request = Request { arguments: given.collect(), ..self.request.clone() };
+        let request = Request { arguments: given.collect(), apart, ..self.request.clone() };
         let loaded = self.file.load(device, &request)?;
         let head = &loaded.head;
         let exact = self.parameters.iter().map(|parameter| head.exact.contains(&parameter.name)).collect();
         let slot = |name: &String| self.parameters.iter().position(|parameter| parameter.name == *name);
         let slots = head.parameters.iter().filter_map(slot).collect();
-        let made = Arc::new(Specialised { device: device.clone(), arguments, exact, slots, loaded });
+        let made = Arc::new(Specialised { device: device.clone(), arguments, apart, exact, slots, loaded });
         all.push(made.clone());
         Ok(made)
     }
@@ -190,6 +200,20 @@ impl Specialised {
         };
         self.arguments.len() == asked.len() && self.arguments.iter().zip(asked).zip(&self.exact).all(like)
     }
+}
+
+/// Whether no two memories of the device that are given overlap. Arrays of the host have memories of their own there.
+fn are_apart(given: &[Option<Arg<'_>>]) -> bool {
+    let mut placed: Vec<&runtime::Buffer> = vec![];
+    for argument in given.iter().flatten() {
+        if let Arg(Given::Placed(_, buffer)) = argument {
+            if placed.iter().any(|before| before.overlaps(buffer)) {
+                return false;
+            }
+            placed.push(buffer);
+        }
+    }
+    true
 }
 
 /// Bytes that a buffer begins at a multiple of where nothing else is said.

@@ -195,6 +195,36 @@ fn triton_kernels_are_compiled_for_what_they_are_given() {
     assert!(format!("{error:#}").contains("did you mean `fill`?"), "{error:#}");
 }
 
+const REVERSED: &str = "
+import triton
+import triton.language as tl
+
+@triton.jit
+def reversed(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + n - 1 - at, mask=at < n), mask=at < n)
+";
+
+/// A program loads its tile before it stores one, whatever the memories are.
+#[test]
+fn memories_that_overlap_are_loaded_before_they_are_stored_to() {
+    let n = 100;
+    let numbers: Vec<f32> = (0..n + 4).map(|i| i as f32).collect();
+    for device in devices() {
+        // The kernel that was compiled for memories that are apart is not taken for others, nor the other way round.
+        let kernel = KernelFile::from_text("reversed.py", REVERSED).kernel("reversed").expect("it is there");
+        for shift in [None, Some(0), Some(4), None] {
+            let memory = device.array(&numbers).expect("there is memory");
+            let apart = device.array(&numbers).expect("there is memory");
+            let target = shift.map_or(apart.clone(), |shift| memory.slice(shift, n as u64));
+            kernel.launch(&device, [1, 1, 1], args![&memory, &target, n; BLOCK = 128]).expect("it runs");
+            let made = target.read(&device.stream()).expect("it can be read");
+            let wanted: Vec<f32> = numbers[..n as usize].iter().rev().copied().collect();
+            assert_eq!(made[..n as usize], wanted, "{shift:?} on {}", device.info().name);
+        }
+    }
+}
+
 #[test]
 fn what_makes_a_kernel_slow_is_said() {
     let large = TileKernel::new("sums", 8);

@@ -91,6 +91,12 @@ pub(super) fn start() -> Result<(), Diagnostic> {
                 return Err(Diagnostic::new(Code::NoDevice, Span::NONE, message)
                     .hint("install NVIDIA's driver; a CUDA toolkit is not needed"));
             }
+            // SAFETY: the library is there; the symbol is looked at and not called.
+            if unsafe { sys::culib().get::<unsafe extern "C" fn()>(b"cuInit") }.is_err() {
+                let message = "the library `libcuda` of this machine is no CUDA driver: it has no `cuInit`";
+                return Err(Diagnostic::new(Code::NoDevice, Span::NONE, message)
+                    .hint("install NVIDIA's driver, or remove the library"));
+            }
             // SAFETY: the library is there, and the call takes no pointers.
             check(unsafe { sys::cuInit(0) }, "start")?;
             match version()? {

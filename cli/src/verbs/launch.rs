@@ -102,7 +102,7 @@ impl Launch {
         let parameters = kernels.iter().find(|k| k.name == kernel).map_or(&[][..], |k| &k.parameters);
         launch::each_once(&self.arg).map_err(|e| plain(wrong(e)))?;
         let mut request = Request { kernel, num_warps: self.num_warps, ..Request::default() };
-        (request.num_stages, request.debug) = (self.num_stages, self.debug);
+        (request.num_stages, request.debug, request.apart) = (self.num_stages, self.debug, true);
         for given in &self.arg {
             let argument = argument(given, parameters).map_err(|e| plain(wrong(e)))?;
             request.arguments.push((given.name.clone(), argument));

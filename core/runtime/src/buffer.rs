@@ -193,6 +193,12 @@ impl Buffer {
         Arc::ptr_eq(&self.memory, &other.memory)
     }
 
+    /// Whether any byte is in both.
+    pub fn overlaps(&self, other: &Buffer) -> bool {
+        let (from, to) = (self.offset, other.offset);
+        self.shares_memory_with(other) && from < to.saturating_add(other.bytes) && to < from.saturating_add(self.bytes)
+    }
+
     /// The same bytes as elements.
     ///
     /// # Errors

@@ -39,6 +39,8 @@ pub(super) struct Module<'a> {
     pub notes: Vec<String>,
     /// Whether `device_assert` is written.
     pub debug: bool,
+    /// Whether no two memories that are given overlap.
+    pub apart: bool,
     /// The compute capability of the card that a file's own code is told of.
     pub capability: (u32, u32),
     /// What else it is told of that card.

@@ -101,6 +101,8 @@ pub struct Request {
     pub num_stages: Option<u32>,
     /// Whether `device_assert` is kept.
     pub debug: bool,
+    /// Whether no two memories that are given overlap: what is stored to one is then not loaded from another.
+    pub apart: bool,
     /// Which of the configurations that `@triton.autotune` leaves to choose from is taken, from 0.
     pub configuration: usize,
     /// The compute capability of the CUDA card that ordinary Python of the file is told of, (9, 0) for 9.0; 8.0 if absent. It changes nothing but
@@ -205,6 +207,7 @@ pub fn compile(
         fuel: FUEL,
         notes: vec![],
         debug: request.debug,
+        apart: request.apart,
         capability: request.capability.unwrap_or(CAPABILITY),
         card: target::card(request.card, request.capability.unwrap_or(CAPABILITY)),
     };
@@ -410,7 +413,7 @@ fn parameter(
         Argument::Buffer(scalar) | Argument::UnalignedBuffer(scalar) => {
             let is_aligned = matches!(argument, Argument::Buffer(_));
             let align = if is_aligned { ALIGNED } else { scalar.bytes() };
-            let attrs = ParamAttrs { align, ..ParamAttrs::default() };
+            let attrs = ParamAttrs { align, noalias: body.module.apart, ..ParamAttrs::default() };
             left.push(name.to_owned());
             let buffer = body.b.function.param(name, Type::Memory(Space::Global), attrs);
             Ok(Value::Pointer(Pointer { buffer, pointee: *scalar, index: None, shape: None }))

@@ -47,7 +47,7 @@ def _taps(w, stride, padding, dilation):
 
 
 @functools.lru_cache(maxsize=4096)
-def _gathered(chosen, name, dtype, out: Shape, source: Shape, w: Shape, has_bias, numbers, groups, precision):
+def _gathered(chosen, name, dtype, out: Shape, source: Shape, w: Shape, bias: int | None, numbers, groups, precision):
     """A product whose rows are places of `out`, and whose depth are taps and channels of `source`, prepared for the device."""
     is_forward = name == "forward"
     other, summed, channels = "x" if is_forward else "g", source[0][1] // groups, out[0][1] // groups
@@ -59,14 +59,15 @@ def _gathered(chosen, name, dtype, out: Shape, source: Shape, w: Shape, has_bias
     constants = _sizes(out[0][0], w[0][1], w[0][0] // groups, small[0][2:], large[0][2:]) | _taps(w[0], *numbers)
     constants |= tiles.strides("out", out, "nchw") | tiles.strides(other, source, "nchw") | tiles.strides("w", w, "oihw")
     constants |= {key: value for key, value in cut.constants.items() if key != "SPLITS"}
-    constants |= {"FLAT": flat, "WIDE": tiles.is_wide(out, source, w), "BIAS": has_bias}
+    constants |= {"FLAT": flat, "WIDE": tiles.is_wide(out, source, w), "BIAS": bias is not None, "bias_o": bias or 0}
     memory = {"out": dtype, other: dtype, "w": dtype, "bias": dtype}
     return prepare("products", name, (cut.count, 1, groups), memory, constants, cut.warps)
 
 
 def _gather(name, out, source, w, bias, numbers, groups):
     shapes = [tiles.shape_of(t) for t in (out, source, w)]
-    step = _gathered(device.current(), name, out.dtype, *shapes, bias is not None, numbers, groups, tiles.precision())
+    step_of_bias = None if bias is None else bias.stride(0)
+    step = _gathered(device.current(), name, out.dtype, *shapes, step_of_bias, numbers, groups, tiles.precision())
     step.launch(*[storages.address_of(t) for t in (out, source, w, out if bias is None else bias)])
 
 

@@ -20,8 +20,12 @@ MOST_BATCHES = 65535
 
 
 def is_ours(*tensors) -> bool:
+    """Whether the kernels are for such tensors. Raises `RuntimeError` if they are not all on the device."""
     first = tensors[0].dtype
-    return first in _FLOATS and all(t.dtype == first and t.device.type == "girih" for t in tensors)
+    elsewhere = next((t.device for t in tensors if t.device.type != "girih"), None)
+    if elsewhere is not None:
+        raise RuntimeError(f"expected all tensors to be on one device, but found girih:0 and {elsewhere}")
+    return first in _FLOATS and all(t.dtype == first for t in tensors)
 
 
 class _Products:
@@ -142,7 +146,13 @@ def _adding(operation):
 
 
 def _adding_in_place(operation):
-    return lambda c, a, b, *, beta=1, alpha=1: _product(operation, c, a, b, alpha, beta, c)
+    def product(c, a, b, *, beta=1, alpha=1):
+        wanted = (*a.shape[:-1], b.shape[-1])
+        if tuple(c.shape) != wanted:
+            raise RuntimeError(f"{operation.name()}: a tensor of shape {tuple(c.shape)} cannot be changed in place to one of shape {wanted}")
+        return _product(operation, c, a, b, alpha, beta, c)
+
+    return product
 
 
 def register() -> None:

@@ -8,6 +8,7 @@ import warnings
 import girih.torch
 import pytest
 import torch
+import torch.nn.functional as F
 from girih.torch import storages
 
 
@@ -163,3 +164,55 @@ def test_types_that_are_refused():
     for make in (lambda: torch.ones(2, dtype=torch.complex64).to("girih"), lambda: torch.fft.fft(torch.ones(4, device="girih"))):
         with pytest.raises(NotImplementedError, match="torch.complex64 cannot be on the device girih"):
             make()
+
+
+def test_a_bias_may_have_gaps():
+    x, w, b = torch.randn(2, 3, 5, 5), torch.randn(4, 3, 3, 3), torch.randn(8)
+    ours = F.conv2d(x.to("girih"), w.to("girih"), b.to("girih")[::2])
+    torch.testing.assert_close(ours.cpu(), F.conv2d(x, w, b[::2]), rtol=1e-5, atol=1e-5)
+
+
+def test_products_in_place_keep_their_shape():
+    a, b = torch.ones(2, 4, device="girih"), torch.ones(4, 3, device="girih")
+    with pytest.raises(RuntimeError, match="cannot be changed in place"):
+        torch.ones(3, device="girih").addmm_(a, b)
+    with pytest.raises(RuntimeError, match="on one device"):
+        torch.mm(a, b.cpu())
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_convolutions_of_pictures_whose_channels_are_last_give_such_pictures(groups):
+    x = torch.randn(2, 8, 9, 9).to(memory_format=torch.channels_last)
+    w = torch.randn(12, 8 // groups, 3, 3)
+    run = lambda x, w: F.conv2d(x, w, padding=1, groups=groups)
+    for f in (run, torch.compile(run)):
+        ours, theirs = f(x.to("girih"), w.to("girih")), run(x, w)
+        assert ours.stride() == theirs.stride()
+        torch.testing.assert_close(ours.cpu(), theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_the_depth_of_a_long_product_is_summed_in_parts():
+    torch.manual_seed(0)
+    a, b, c = torch.randn(3, 5, 3000), torch.randn(3, 3000, 7), torch.randn(7)
+    ours = torch.baddbmm(c.to("girih"), a.to("girih"), b.to("girih"), beta=0.5, alpha=2)
+    torch.testing.assert_close(ours.cpu(), torch.baddbmm(c, a, b, beta=0.5, alpha=2), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_autocast_computes_as_on_the_processor(compiled):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.LayerNorm(288), torch.nn.Linear(288, 10))
+    x, wanted = torch.randn(4, 3, 8, 8), torch.randint(0, 10, (4,))
+
+    def loss(model, x, wanted):
+        with torch.autocast(x.device.type, torch.bfloat16):
+            made = model(x)
+            return made, F.cross_entropy(made, wanted)
+
+    theirs = loss(model, x, wanted)
+    run = torch.compile(loss) if compiled else loss
+    ours = run(copy.deepcopy(model).to("girih"), x.to("girih"), wanted.to("girih"))
+    assert [t.dtype for t in ours] == [t.dtype for t in theirs] == [torch.bfloat16, torch.float32]
+    torch.testing.assert_close(ours[1].cpu(), theirs[1], rtol=2e-2, atol=2e-2)
+    with pytest.raises(RuntimeError, match="unsafe in autocast"), torch.autocast("girih"):
+        F.binary_cross_entropy(x.sigmoid().to("girih"), x.sigmoid().to("girih"))

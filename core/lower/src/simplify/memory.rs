@@ -10,7 +10,7 @@ use girih_ir::ops::Effect;
 use girih_ir::{Def, Feature, Function, Inst, InstId, Op, RegionId, Space, Type, ValueId};
 
 /// Whether two handles may lead to the same bytes.
-pub(super) fn may_alias(f: &Function, a: ValueId, b: ValueId) -> bool {
+pub(crate) fn may_alias(f: &Function, a: ValueId, b: ValueId) -> bool {
     if a == b {
         return true;
     }

@@ -28,7 +28,7 @@ mod identities;
 mod inference;
 mod integers;
 pub(super) mod invariant;
-mod memory;
+pub(crate) mod memory;
 pub mod sinking;
 mod unroll;
 mod vectorise;

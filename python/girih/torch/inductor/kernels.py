@@ -46,12 +46,14 @@ class Kernel:
         if len(arguments) != len(self._passed):
             raise TypeError(f"{self._name} is given {len(arguments)} arguments, and takes {len(self._passed)}")
         numbers = tuple([arguments[place] for place in self._numbers])
-        step = self._prepared.get((device.current(), numbers))
+        # Zeros of both signs are equal, and a NaN is not itself: their texts tell them apart.
+        key = (device.current(), tuple([repr(number) if type(number) is float else number for number in numbers]))
+        step = self._prepared.get(key)
         if step is None:
-            step = self._prepare(numbers)
+            step = self._prepare(key, numbers)
         step.launch(*[storages.address_of(arguments[place]) for place in self._memory])
 
-    def _prepare(self, numbers):
+    def _prepare(self, key, numbers):
         given = dict(self._blocks)
         given |= {self._passed[place]: value for place, value in zip(self._numbers, numbers)}
         grid = self._grid(given)
@@ -60,7 +62,7 @@ class Kernel:
         # Sizes that change all the time are not all kept.
         if len(self._prepared) >= _MOST_PREPARED:
             self._prepared.clear()
-        self._prepared[(device.current(), numbers)] = step
+        self._prepared[key] = step
         return step
 
     def _grid(self, given):

@@ -93,7 +93,7 @@ def taps_of(step, k, channels, taps, FLAT: tl.constexpr, BLOCK_K: tl.constexpr):
 
 
 @triton.jit
-def forward(out, x, w, bias, images, CI, CO, IH, IW, OH, OW,
+def forward(out, x, w, bias, bias_o, images, CI, CO, IH, IW, OH, OW,
             out_n, out_c, out_h, out_w, x_n, x_c, x_h, x_w, w_o, w_i, w_h, w_w,
             KH: tl.constexpr, KW: tl.constexpr, step_h, step_w, pad_h, pad_w, gap_h, gap_w,
             BIAS: tl.constexpr, FLAT: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
@@ -126,7 +126,7 @@ def forward(out, x, w, bias, images, CI, CO, IH, IW, OH, OW,
                         mask=there[:, None] & (channel < CO)[None, :], other=0.0)
         total = tl.dot(left, right, total, input_precision=PRECISION)
     if BIAS:
-        total += tl.load(bias + group * CO + channel, mask=channel < CO, other=0.0).to(tl.float32)[None, :]
+        total += tl.load(bias + (group * CO + channel) * bias_o, mask=channel < CO, other=0.0).to(tl.float32)[None, :]
     row = (place // OW) % OH
     column = place % OW
     if WIDE:
@@ -137,7 +137,7 @@ def forward(out, x, w, bias, images, CI, CO, IH, IW, OH, OW,
 
 
 @triton.jit
-def data_gradient(out, g, w, bias, images, CI, CO, IH, IW, OH, OW,
+def data_gradient(out, g, w, bias, bias_o, images, CI, CO, IH, IW, OH, OW,
                   out_n, out_c, out_h, out_w, g_n, g_c, g_h, g_w, w_o, w_i, w_h, w_w,
                   KH: tl.constexpr, KW: tl.constexpr, step_h, step_w, pad_h, pad_w, gap_h, gap_w,
                   BIAS: tl.constexpr, FLAT: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
@@ -174,7 +174,7 @@ def data_gradient(out, g, w, bias, images, CI, CO, IH, IW, OH, OW,
                         mask=there[:, None] & (channel < CI)[None, :], other=0.0)
         total = tl.dot(left, right, total, input_precision=PRECISION)
     if BIAS:
-        total += tl.load(bias + group * CI + channel, mask=channel < CI, other=0.0).to(tl.float32)[None, :]
+        total += tl.load(bias + (group * CI + channel) * bias_o, mask=channel < CI, other=0.0).to(tl.float32)[None, :]
     to = image * out_n + row * out_h + column * out_w
     tl.store(out + to[:, None] + ((group * CI + channel) * out_c)[None, :], total.to(out.dtype.element_ty),
              mask=(image < images)[:, None] & (channel < CI)[None, :])
@@ -224,5 +224,7 @@ def weight_gradient(parts, g, x, images, CI, CO, IH, IW, OH, OW,
         inside = (place < places)[:, None] & (h >= 0) & (h < IH) & (v >= 0) & (v < IW) & (flat < columns)[None, :]
         right = tl.load(x + (image * x_n)[:, None] + h * x_h + v * x_w + rights[None, :], mask=inside, other=0.0)
         total = tl.dot(left, right, total, input_precision=PRECISION)
+    if WIDE:
+        group, split, flat, ci, tap = group.to(tl.int64), split.to(tl.int64), flat.to(tl.int64), ci.to(tl.int64), tap.to(tl.int64)
     to = ((split * groups + group) * CO + co)[:, None] * columns + (ci * KH * KW + tap)[None, :]
     tl.store(parts + to, total, mask=(co < CO)[:, None] & (flat < columns)[None, :])

@@ -46,7 +46,7 @@ fn origin(f: &Function, value: ValueId) -> Made<(&Inst, usize)> {
     match f.values[value].def {
         Def::Result(id, which) => Ok((&f.insts[id], which as usize)),
         Def::Param(_) | Def::Constant(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) => {
-            Err(Diagnostic::new(Code::SharedMemory, f.span, "a tile comes from nowhere"))
+            Err(Diagnostic::new(Code::Internal, f.span, "a tile comes from nowhere"))
         }
     }
 }
@@ -325,9 +325,9 @@ impl LoopNest<'_> {
     }
 }
 
-/// A mistake of this lowering: another one takes the kernel.
+/// A mistake of this lowering.
 fn lost(r: &Rewriter<'_>) -> Diagnostic {
-    Diagnostic::new(Code::SharedMemory, r.old.span, "an element's place is not known")
+    Diagnostic::new(Code::Internal, r.old.span, "an element's place is not known")
 }
 
 /// Whether a region is arithmetic that vectors have.

@@ -54,6 +54,7 @@ use super::axis::Axes;
 use super::region_exits::RegionExit;
 use super::{carried, fp8};
 use crate::rewrite::{Pass, Rewriter};
+use crate::simplify::memory::may_alias;
 use crate::spmd::lanes::Wide;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
@@ -194,9 +195,9 @@ impl LoopNest<'_> {
         })
     }
 
-    /// Loads of a buffer happen now; those of all buffers if none is named.
+    /// Loads of what a buffer may overlap happen now; those of all buffers if none is named.
     fn settle(&mut self, r: &mut Rewriter<'_>, buffer: Option<ValueId>) -> Made<()> {
-        let due = |(_, of): &&(ValueId, ValueId)| buffer.is_none_or(|buffer| buffer == *of);
+        let due = |(_, of): &&(ValueId, ValueId)| buffer.is_none_or(|buffer| may_alias(r.old, buffer, *of));
         let loads: Vec<ValueId> = self.pending.iter().filter(due).map(|(load, _)| *load).collect();
         for load in loads {
             self.stored(r, load)?;

@@ -98,7 +98,7 @@ impl<'a> LoopNest<'a> {
         let rows = ROWS.min(lengths.m);
         let columns = COLUMNS.min(lengths.n / LANES);
         let blocks = Shape::of(&[lengths.m / rows, lengths.n / (columns * LANES)])
-            .ok_or_else(|| Diagnostic::new(Code::SharedMemory, r.old.span, "a product without elements"))?;
+            .ok_or_else(|| Diagnostic::new(Code::Internal, r.old.span, "a product without elements"))?;
         self.each_element(r, Some(blocks), &mut |nest, r, block| {
             let scaled = |r: &mut Rewriter<'_>, at: ValueId, by: u64| {
                 let log = r.out.u32(by.trailing_zeros());
