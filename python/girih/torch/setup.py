@@ -60,11 +60,11 @@ def register() -> None:
     _setup_privateuseone_for_python_backend("girih", backend_module=Module())
     # Weights that are shared stay shared when a module is moved.
     torch.__future__.set_swap_module_params_on_conversion(True)
-    from girih.torch import host, operations, products
+    from girih.torch import eager, operations, products
 
     operations.register()
     products.register()
-    host.register()
+    eager.register()
     _storages_that_move()
     _print_from_the_host()
     from girih.torch import inductor
