@@ -10,7 +10,7 @@ if [ ! -e "$torch/ready" ]; then
   python3 -m venv "$torch"
   pip=("$python" -m pip install --quiet --disable-pip-version-check)
   "${pip[@]}" --no-deps 'torch==2.11.0'
-  "${pip[@]}" 'filelock' 'fsspec' 'jinja2' 'networkx' 'numpy>=2,<3' 'pytest>=8,<10' 'setuptools<82' 'sympy' 'typing_extensions'
+  "${pip[@]}" 'filelock' 'expecttest' 'fsspec' 'jinja2' 'networkx' 'numpy>=2,<3' 'pytest>=8,<10' 'setuptools<82' 'sympy' 'typing_extensions'
   "$python" python/tests/pytorch/stub_libraries.py "$torch/stubs"
   touch "$torch/ready"
 fi

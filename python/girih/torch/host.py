@@ -16,6 +16,7 @@ from torch.utils import _pytree
 from girih.torch import device, storages
 
 _counts = Counter()
+_reasons = {}
 _is_strict = False
 # Parameters that batch norms write to although their schemas do not say so.
 _WRITTEN = ("running_mean", "running_var")
@@ -25,6 +26,11 @@ _VIEWS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 def fallbacks() -> dict[str, int]:
     """The operations that ran on the host because the device has none of their kind, with how often they ran; the most frequent one first."""
     return dict(_counts.most_common())
+
+
+def reasons() -> dict[str, str]:
+    """Why these operations ran on the host, when they did so last."""
+    return dict(_reasons)
 
 
 def strict(enabled: bool = True) -> None:
@@ -110,37 +116,58 @@ def uploaded(source: torch.Tensor) -> torch.Tensor:
     return target
 
 
-def note(name: str) -> None:
+def note(name: str, reason: str = "") -> None:
     """Counts an operation that runs on the host, warns of it the first time, and refuses it in strict mode."""
+    why = f" ({reason})" if reason else ""
     if _is_strict:
-        raise NotImplementedError(f"the device girih has no `{name}`, and girih.torch.strict() forbids to run it on the host")
+        raise NotImplementedError(f"the device girih has no `{name}`{why}, and girih.torch.strict() forbids to run it on the host")
     if not _counts[name]:
-        warnings.warn(f"the device girih has no `{name}`: it runs on the host", stacklevel=3)
+        warnings.warn(f"the device girih has no `{name}`{why}: it runs on the host", stacklevel=4)
     _counts[name] += 1
+    _reasons[name] = reason
 
 
 @functools.cache
-def _is_view(operation) -> bool:
+def is_view(operation) -> bool:
+    """Whether an operation gives another view of a tensor's memory."""
     return any(result.alias_info is not None and not result.alias_info.is_write for result in operation._schema.returns)
 
 
-def run(operation, *args, **kwargs):
-    """Runs any operation of PyTorch on the host."""
-    if _is_view(operation):
+def run(operation, *args, reason="", **kwargs):
+    """Runs any operation of PyTorch on the host. The reason goes into the warning."""
+    if is_view(operation):
         # A view needs only numbers, which the host's own operation makes.
         return operation.redispatch(_VIEWS, *args, **kwargs)
-    note(operation._schema.name)
+    note(operation._schema.name, reason)
     return on_host(operation, *args, **kwargs)
+
+
+@functools.cache
+def tensor_parameters(operation):
+    """The positions and the names of an operation's parameters that are tensors. PyTorch hands over a number of Python's for such a one as a number."""
+    found = [(at, argument.name) for at, argument in enumerate(operation._schema.arguments) if str(argument.type) in ("Tensor", "Optional[Tensor]")]
+    return frozenset(at for at, _ in found), frozenset(name for _, name in found)
+
+
+def number(value, beside) -> torch.Tensor:
+    """The host's tensor for a number among other arguments. A fraction is a `float64` only beside tensors of that type."""
+    if type(value) is not float:
+        return torch.tensor(value)
+    is_wide = any(isinstance(other, torch.Tensor) and other.dtype == torch.float64 for other in beside)
+    return torch.tensor(value, dtype=torch.float64 if is_wide else torch.float32)
 
 
 def on_host(operation, *args, **kwargs):
     """Runs an operation on the host, uncounted."""
     schema, view = operation._schema, HostView()
     originals, outs = {}, []
+    tensor_names = tensor_parameters(operation)[1]
 
     def host(value, parameter):
         if isinstance(value, torch.device) and value.type == "girih":
             return torch.device("cpu")
+        if parameter.name in tensor_names and type(value) in (bool, int, float):
+            return number(value, (*args, *kwargs.values()))
         if not isinstance(value, torch.Tensor):
             return value
         is_written = parameter.name in _WRITTEN or (parameter.alias_info is not None and parameter.alias_info.is_write)
@@ -158,9 +185,9 @@ def on_host(operation, *args, **kwargs):
         return _pytree.tree_map(lambda leaf: host(leaf, parameter), value)
 
     parameters = {parameter.name: parameter for parameter in schema.arguments}
-    args = [all_host(value, parameter) for value, parameter in zip(args, schema.arguments)]
-    kwargs = {name: all_host(value, parameters[name]) for name, value in kwargs.items()}
-    results = operation(*args, **kwargs)
+    host_args = [all_host(value, parameter) for value, parameter in zip(args, schema.arguments)]
+    host_kwargs = {name: all_host(value, parameters[name]) for name, value in kwargs.items()}
+    results = operation(*host_args, **host_kwargs)
     view.write_back()
     for target, stand_in in outs:
         if target.size() != stand_in.size():
@@ -175,11 +202,3 @@ def on_host(operation, *args, **kwargs):
         return uploaded(value)
 
     return _pytree.tree_map(back, results)
-
-
-_library = torch.library.Library("_", "IMPL")
-
-
-def register() -> None:
-    """Makes this what runs where the device has no operation of its own."""
-    _library.fallback(run, "PrivateUse1")

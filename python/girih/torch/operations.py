@@ -2,7 +2,7 @@
 
 import torch
 
-from girih.torch import device, host, storages
+from girih.torch import device, eager, host, storages
 
 _library = torch.library.Library("aten", "IMPL")
 _HOST = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
@@ -30,7 +30,7 @@ def _copy_from(source, target, non_blocking=False):
 
 
 def _copy_on_device(source, target):
-    """Copies between two tensors of the device: bytes where both have them in the same order, else through the host's view."""
+    """Copies between two tensors of the device: bytes where both have them in the same order, else by a kernel."""
     source = source.expand(target.size())
     same = source.dtype == target.dtype and source.stride() == target.stride()
     if same and source.numel() and storages.span(source.size(), source.stride()) == source.numel():
@@ -40,11 +40,7 @@ def _copy_on_device(source, target):
         return
     if source.numel() == 0:
         return
-    host.note("aten::copy_")
-    view = host.HostView()
-    view.of(target).copy_(view.of(source))
-    view.written(target)
-    view.write_back()
+    eager.copy(target, source)
 
 
 def _item(tensor):

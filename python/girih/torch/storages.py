@@ -29,12 +29,36 @@ _CODES = {
     torch.bool: (6, 8),
 }
 
+# The types that tensors of the device can have.
+TYPES = frozenset(_CODES)
+
 
 def span(size, stride) -> int:
     """How many elements lie from the first to the last one of a tensor."""
     if 0 in size:
         return 0
     return 1 + sum((length - 1) * step for length, step in zip(size, stride))
+
+
+def overlaps_itself(tensor) -> bool:
+    """Whether elements of a tensor may share memory: `True` for layouts in which that is not plain."""
+    if tensor.numel() == 0:
+        return False
+    needed = 1
+    for step, length in sorted((step, length) for length, step in zip(tensor.size(), tensor.stride()) if length > 1):
+        if step < needed:
+            return True
+        needed += (length - 1) * step
+    return False
+
+
+def meet(one, other) -> bool:
+    """Whether the memory from the first to the last element of two tensors of the device has a byte in common."""
+    if other.device != one.device or one.untyped_storage().data_ptr() != other.untyped_storage().data_ptr():
+        return False
+    starts = [tensor.storage_offset() * tensor.element_size() for tensor in (one, other)]
+    ends = [start + span(tensor.size(), tensor.stride()) * tensor.element_size() for start, tensor in zip(starts, (one, other))]
+    return max(starts) < min(ends)
 
 
 def contiguous(size) -> list[int]:

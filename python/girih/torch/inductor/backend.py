@@ -1,5 +1,7 @@
 """Registers the device with Inductor: its scheduler, its wrapper, and what runs its kernels."""
 
+import functools
+
 import torch
 import torch._inductor.async_compile as async_compile
 import torch._inductor.scheduler as scheduler
@@ -73,7 +75,7 @@ def _launch_ours() -> None:
 
     def triton(self, kernel_name, source_code, device_str=None):
         if device_str == "girih":
-            return Kernel(kernel_name, source_code)
+            return _kernel(kernel_name, source_code)
         if device_str is None:
             # Once Inductor's worker processes are up, it hands each kernel to them ahead of time, whatever device it is for.
             ours = triton_names.is_stand_in() or _is_for_girih(source_code)
@@ -83,6 +85,12 @@ def _launch_ours() -> None:
         return theirs(self, kernel_name, source_code, device_str)
 
     async_compile.AsyncCompile.triton = triton
+
+
+@functools.lru_cache(maxsize=4096)
+def _kernel(name: str, source_code: str) -> Kernel:
+    """A kernel, made once for each text."""
+    return Kernel(name, source_code)
 
 
 def _is_for_girih(source_code: str) -> bool:

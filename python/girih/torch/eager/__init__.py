@@ -1,0 +1,119 @@
+"""Operations that run at once on the device: Inductor writes a kernel for each kind of call, and Girih compiles and runs it.
+
+One rule stands for all operations. A call is described by its operation, its numbers, and the types and layouts of its tensors (`call.py`); what computes such calls
+is planned once (`plan.py`) and kept. A call for which there is no plan runs on the host.
+Invariant: a call runs on the device as a whole, or on the host as a whole; the second is counted, and warned of with its reason.
+"""
+
+import threading
+
+import torch
+
+from girih.torch import host
+from girih.torch.eager import call as calls
+from girih.torch.eager import composed, table
+from girih.torch.eager import plan as plans
+
+_aten = torch.ops.aten
+# By the key of a call: its plan, or why there is none. By the key of calls of any size: the plans for changing sizes, and whether a size was seen.
+_plans, _sized, _sizes_seen = {}, {}, set()
+# By the key of a call without its fractions: those that it was first called with.
+_fractions = {}
+_MOST = 1 << 16
+_planning = threading.local()
+_SEEDS = getattr(_aten.random_, "from")
+
+
+def run(operation, *args, **kwargs):
+    """Runs any operation of PyTorch that has no kernel of its own."""
+    if calls.is_view(operation):
+        return host.run(operation, *args, **kwargs)
+    if _draws_seeds(operation, args):
+        return host.on_host(operation, *args, **kwargs)
+    planned = _planned(operation, args, kwargs)
+    if not isinstance(planned, str):
+        plan, call = planned
+        try:
+            return plan.run(call)
+        except calls.NoPlan as problem:
+            planned = _plans[call.key] = str(problem)
+    return host.run(operation, *args, reason=planned, **kwargs)
+
+
+def _planned(operation, args, kwargs):
+    """A plan and the call that it is for, or why there is none."""
+    if getattr(_planning, "is_on", False):
+        return "it is called while a kernel is planned"
+    try:
+        call = calls.described(operation, args, kwargs)
+        plan = _plans.get(call.key)
+        if plan is None and _changes(call):
+            call = calls.described(operation, args, kwargs, hoists=True)
+            plan = _plans.get(call.key)
+    except calls.NoPlan as problem:
+        return str(problem)
+    if plan is None:
+        plan = _new_plan(call)
+        if len(_plans) >= _MOST:
+            _plans.clear()
+        _plans[call.key] = plan
+    return plan if isinstance(plan, str) else (plan, call)
+
+
+def _changes(call) -> bool:
+    """Whether a call differs from an earlier one in fractions alone, and there is a formula that takes them as tensors."""
+    if table.formula(call.operation) is None:
+        return False
+    fractions = tuple(value for value in (*call.args, *call.kwargs.values()) if type(value) is float)
+    if not fractions:
+        return False
+    without = (call.operation, len(call.args), tuple(call.kwargs), call.key[3])
+    return _fractions.setdefault(without, fractions) != fractions
+
+
+def _new_plan(call):
+    """A plan for a call: one for all sizes where sizes have changed before, else one for this size; or why there is none."""
+    kind = call.any_size()
+    sized = _sized.setdefault(kind, [])
+    for plan in sized:
+        if plan.fits(call):
+            return plan.plan
+    is_first = kind not in _sizes_seen
+    _sizes_seen.add(kind)
+    _planning.is_on = True
+    try:
+        if not is_first:
+            try:
+                made = plans.planned(call, run, any_size=True)
+                if not isinstance(made, plans.SizedPlan):
+                    return made
+                if made.fits(call):
+                    sized.append(made)
+                    return made.plan
+            except calls.NoPlan:
+                # What needs the numbers of a size is planned for each size.
+                pass
+        return plans.planned(call, run)
+    except calls.NoPlan as problem:
+        return str(problem)
+    finally:
+        _planning.is_on = False
+
+
+def _draws_seeds(operation, args) -> bool:
+    """Whether this is how Inductor draws the seeds of random kernels: the host's generator gives them, eagerly as in compiled functions."""
+    return operation is _SEEDS and args[1] == -(1 << 63)
+
+
+def copy(target, source) -> None:
+    """Copies between two tensors of the device, of any types and layouts."""
+    run(_aten.copy_.default, target, source)
+
+
+def register() -> None:
+    """Makes this what runs where the device has no operation of its own."""
+    _library.fallback(run, "PrivateUse1")
+    composed.register(run)
+
+
+_library = torch.library.Library("_", "IMPL")

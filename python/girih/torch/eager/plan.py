@@ -1,0 +1,202 @@
+"""Plans how a kind of call is computed on the device: the operation is traced to simpler ones, for which Inductor writes kernels.
+
+Invariant: a plan runs kernels of Girih and nothing else; what Inductor would leave to PyTorch is no plan.
+"""
+
+import re
+
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+import girih
+from girih.torch import storages
+from girih.torch.eager.call import NoPlan, returned_arguments
+from girih.torch.eager.table import decompositions, formula
+
+# What plans may leave to PyTorch: products and convolutions, which have kernels of their own, and the seeds of random numbers.
+_OURS = re.compile(r"^(mm|bmm|addmm|baddbmm|convolution|randint\.low_out|random_\.from)\b")
+_LEFT = re.compile(r"(?:torch\.ops\.(?!inductor\._alloc)\w+\.|extern_kernels\.|aten\.)(\w+(?:\.\w+)?)\(")
+
+
+class Plan:
+    """What computes one kind of call."""
+
+    def __init__(self, compiled, returned, rebuilt):
+        self._compiled, self._returned, self._rebuilt = compiled, returned, rebuilt
+        self._is_tried = False
+
+    def run(self, call):
+        """Computes a call of this kind."""
+        made = iter(self._compiled(list(call.tensors)) if self._is_tried else self._try(call))
+        results = [self._given(call, place) if place else rebuilt(made) for place, rebuilt in zip(self._returned, self._rebuilt)]
+        return results[0] if len(results) == 1 else tuple(results) if results else None
+
+    def _try(self, call):
+        """The first run compiles kernels. Raises `NoPlan` if the device refuses one; what the call writes to is then as it was."""
+        tensors = list(call.tensors)
+        # A single kernel has written nothing when it is refused. A copy does not read its target, and is what brings results back here.
+        is_plain = self._compiled.source_code.count(".run(") <= 1 or call.operation is torch.ops.aten.copy_.default
+        written = [] if is_plain else call.written()
+        for index in written:
+            tensors[index] = tensors[index].clone()
+        try:
+            made = self._compiled(list(tensors))
+        except girih.Error as problem:
+            raise NoPlan(_reason(problem)) from problem
+        for index in written:
+            call.tensors[index].copy_(tensors[index])
+        self._is_tried = True
+        return made
+
+    @staticmethod
+    def _given(call, place):
+        position, name = place
+        value = call.args[position] if position < len(call.args) else call.kwargs[name]
+        if isinstance(value, (list, tuple)):
+            return [call.tensors[item.index] for item in value]
+        return call.tensors[value.index]
+
+
+class SizedPlan:
+    """A plan for tensors whose sizes change, with the conditions that they must meet."""
+
+    def __init__(self, plan, shapes, fakes):
+        self.plan, self._conditions = plan, shapes.produce_guards_expression(fakes)
+        self._shapes = shapes
+
+    def fits(self, call) -> bool:
+        """Whether it computes this call."""
+        return not self._conditions or self._shapes.evaluate_guards_expression(self._conditions, call.tensors)
+
+
+class Resizing:
+    """Gives results that the caller has made the sizes that they need, and then runs the call."""
+
+    def __init__(self, sizes, run):
+        self._sizes, self._run = sizes, run
+
+    def run(self, call):
+        """Resizes them, and computes."""
+        for place, size in self._sizes.items():
+            call.tensors[place].resize_(size)
+        args, kwargs = call.arguments(call.tensors)
+        return self._run(call.operation, *args, **kwargs)
+
+
+def planned(call, run, any_size=False):
+    """The plan for a kind of call, or for all sizes. `run` runs any call."""
+    for tensor in call.tensors:
+        if tensor.dtype not in storages.TYPES:
+            raise NoPlan(f"tensors of {tensor.dtype} cannot be on the device girih")
+    try:
+        sizes = {} if call.is_hoisted else _sizes(call)
+        if sizes:
+            return Resizing(sizes, run)
+        mode, fakes = _fakes(call, any_size)
+        graph, rebuilt = _traced(call, mode, fakes)
+        _checked(graph)
+        compiled = _compiled(graph, fakes)
+    except NoPlan:
+        raise
+    except Exception as problem:
+        raise NoPlan(_reason(problem)) from problem
+    plan = Plan(compiled, returned_arguments(call.operation), rebuilt)
+    return SizedPlan(plan, mode.shape_env, fakes) if any_size else plan
+
+
+def _reason(problem) -> str:
+    text = str(problem).strip().splitlines()
+    return text[0] if text else type(problem).__name__
+
+
+def _fakes(call, any_size=False):
+    """A mode of PyTorch's in which only shapes and types are computed, and tensors in it for those of a call."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    mode = FakeTensorMode(allow_fallback_kernels=False, shape_env=ShapeEnv())
+    return mode, [mode.from_tensor(tensor, static_shapes=not any_size) for tensor in call.tensors]
+
+
+def _sizes(call):
+    """The sizes that results need which the caller has made in another size, by their indices."""
+    outs = call.outs()
+    if not outs:
+        return {}
+    mode, fakes = _fakes(call)
+    args, kwargs = call.arguments(fakes)
+    with mode:
+        call.operation(*args, **kwargs)
+    return {index: fakes[index].size() for index in outs if fakes[index].size() != call.tensors[index].size()}
+
+
+def _traced(call, mode, fakes):
+    """The graph of a call, and how results are made of the graph's."""
+    returned = returned_arguments(call.operation)
+    rebuilt = [None] * len(returned)
+
+    def function(*tensors):
+        args, kwargs = call.arguments(tensors)
+        result = _hoisted(call, args, kwargs) if call.is_hoisted else call.operation(*args, **kwargs)
+        results = result if isinstance(result, tuple) and len(returned) != 1 else [result]
+        made = []
+        for index, (value, given) in enumerate(zip(results, returned)):
+            if given is None:
+                rebuilt[index] = _collected(value, made)
+        return [value.clone() if any(value is tensor for tensor in tensors) else value for value in made]
+
+    with mode:
+        graph = make_fx(torch.func.functionalize(function, remove="mutations_and_views"), decomposition_table=decompositions(), tracing_mode="real")(*fakes)
+    return graph, rebuilt
+
+
+def _hoisted(call, args, kwargs):
+    """The result of a call with hoisted fractions, by its formula."""
+    outs = [kwargs.pop(argument.name) for argument in call.operation._schema.arguments if argument.is_out and argument.name in kwargs]
+    result = formula(call.operation)(*args, **kwargs)
+    target = outs[0] if outs else args[0] if returned_arguments(call.operation)[0] else None
+    if target is not None and target.size() != result.size():
+        raise NoPlan("a result needs another size")
+    return result if target is None else target.copy_(result)
+
+
+def _collected(value, made):
+    """Puts the tensors of a result into a list, and tells how the result is made of them again."""
+    if value is None:
+        return lambda results: None
+    if isinstance(value, torch.Tensor):
+        made.append(value)
+        return next
+    if isinstance(value, (list, tuple)):
+        made.extend(value)
+        count = len(value)
+        return lambda results: [next(results) for _ in range(count)]
+    raise NoPlan(f"it gives a `{type(value).__name__}`")
+
+
+def _checked(graph) -> None:
+    """Refuses types that the device has no memory for."""
+    for node in graph.graph.nodes:
+        value = node.meta.get("val")
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(item, torch.Tensor) and item.dtype not in storages.TYPES:
+                raise NoPlan(f"tensors of {item.dtype} cannot be on the device girih")
+
+
+def _compiled(graph, fakes):
+    """What Inductor makes of a graph."""
+    from torch._guards import TracingContext, tracing
+    from torch._inductor.compile_fx import compile_fx_inner
+    from torch._inductor.fx_passes.replace_random import replace_random_passes
+    from torch._inductor.virtualized import V
+
+    output = next(iter(reversed(graph.graph.nodes)))
+    output.meta["user_visible_output_idxs"] = list(range(len(output.args[0])))
+    mode = fakes[0].fake_mode if fakes else None
+    with tracing(TracingContext(mode)), V.set_fake_mode(mode), torch._inductor.config.patch(size_asserts=False):
+        replace_random_passes(graph)
+        compiled = compile_fx_inner(graph, fakes, is_inference=True)
+    left = [name for name in _LEFT.findall(compiled.source_code) if not _OURS.match(name)]
+    if left:
+        raise NoPlan(f"Inductor has no kernel for `{left[0]}`")
+    return compiled

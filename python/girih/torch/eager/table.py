@@ -1,0 +1,176 @@
+"""What operations decompose to before Inductor plans kernels: its own table, PyTorch's, and the rows here for what neither has.
+
+Invariant: a row is written in operations that Inductor has kernels for.
+"""
+
+import functools
+import math
+
+import torch
+
+_aten = torch.ops.aten
+
+
+def _index_put(tensor, indices, values, accumulate=False, unsafe=False):
+    return _aten.index_put(tensor, indices, values, accumulate)
+
+
+def _uniform(tensor, low=0.0, high=1.0, generator=None):
+    return (torch.rand_like(tensor, dtype=_drawn(tensor)) * (high - low) + low).to(tensor.dtype)
+
+
+def _normal(tensor, mean=0.0, std=1.0, generator=None):
+    return (torch.randn_like(tensor, dtype=_drawn(tensor)) * std + mean).to(tensor.dtype)
+
+
+def _exponential(tensor, rate=1.0, generator=None):
+    return (-torch.log1p(-torch.rand_like(tensor, dtype=_drawn(tensor))) / rate).to(tensor.dtype)
+
+
+def _cauchy(tensor, median=0.0, sigma=1.0, generator=None):
+    return (median + sigma * torch.tan(math.pi * (torch.rand_like(tensor, dtype=_drawn(tensor)) - 0.5))).to(tensor.dtype)
+
+
+def _log_normal(tensor, mean=1.0, std=2.0, generator=None):
+    return _normal(tensor.to(_drawn(tensor)), mean, std).exp().to(tensor.dtype)
+
+
+def _geometric(tensor, p, generator=None):
+    drawn = torch.rand_like(tensor, dtype=torch.float32)
+    return (torch.floor(torch.log1p(-drawn) / math.log1p(-p)) + 1).to(tensor.dtype)
+
+
+def _bernoulli(tensor, generator=None):
+    return (torch.rand_like(tensor, dtype=torch.float32) < tensor).to(tensor.dtype)
+
+
+def _bernoulli_of(tensor, p=0.5, generator=None):
+    return (torch.rand_like(tensor, dtype=torch.float32) < p).to(tensor.dtype)
+
+
+def _normal_of(mean, std=1.0, generator=None):
+    """Normal numbers, where the mean or the deviation is a tensor."""
+    size = torch.broadcast_shapes(*(value.shape for value in (mean, std) if isinstance(value, torch.Tensor)))
+    like = mean if isinstance(mean, torch.Tensor) else std
+    return (torch.randn(size, dtype=_drawn(like), device=like.device) * std + mean).to(like.dtype)
+
+
+def _integers_between(tensor, low, high, generator=None):
+    high = 1 << min(63, _digits(tensor.dtype)) if high is None else high
+    return torch.randint(low, high, tensor.shape, dtype=torch.int64, device=tensor.device).to(tensor.dtype)
+
+
+def _digits(dtype):
+    """How many binary digits the whole numbers have that a type holds exactly."""
+    return {torch.float64: 53, torch.float32: 24, torch.float16: 11, torch.bfloat16: 8, torch.bool: 1}.get(dtype) or torch.iinfo(dtype).max.bit_length()
+
+
+def _addbmm(tensor, a, b, beta=1, alpha=1):
+    if not tensor.is_floating_point():
+        alpha, beta = int(alpha), int(beta)
+    total = _aten.bmm(a, b).sum(0)
+    total = total if alpha == 1 else total * alpha
+    return total + tensor * beta if beta else total
+
+
+def _take(tensor, index):
+    return _aten.index.Tensor(tensor.reshape(-1), [index])
+
+
+def _distances(a, b, p, mode=None):
+    return _aten.linalg_vector_norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, [-1])
+
+
+def _topk(tensor, k, dim=-1, largest=True, is_sorted=True):
+    parts = _sorted(tensor, dim, largest)
+    return tuple(part.narrow(dim, 0, k).clone() if tensor.dim() else part.reshape(()) for part in parts)
+
+
+def _kth(tensor, k, dim=-1, keepdim=False):
+    parts = _sorted(tensor, dim, False)
+    if tensor.dim() == 0:
+        return tuple(part.reshape(()) for part in parts)
+    return tuple(part.narrow(dim, k - 1, 1).clone() if keepdim else part.select(dim, k - 1).clone() for part in parts)
+
+
+def _sorted(tensor, dim, descending):
+    """The values in order, and their places; a number has one dimension."""
+    return _aten.sort.stable(tensor.reshape(1) if tensor.dim() == 0 else tensor, stable=True, dim=dim, descending=descending)
+
+
+def _multinomial(weights, count, replacement=False, generator=None):
+    """The largest of weights over exponential numbers are a sample without replacement."""
+    if replacement and count > 1:
+        return NotImplemented
+    drawn = weights / -torch.log1p(-torch.rand_like(weights, dtype=torch.float32))
+    return drawn.argmax(-1, keepdim=True) if count == 1 else _topk(drawn, count)[1]
+
+
+def _drawn(tensor):
+    """The type that random numbers are drawn in."""
+    return torch.float64 if tensor.dtype == torch.float64 else torch.float32
+
+
+_ROWS = {
+    _aten._index_put_impl.default: _index_put,
+    _aten.uniform.default: _uniform,
+    _aten.normal_functional.default: _normal,
+    _aten.exponential.default: _exponential,
+    _aten.cauchy.default: _cauchy,
+    _aten.log_normal.default: _log_normal,
+    _aten.geometric.default: _geometric,
+    _aten.bernoulli.default: _bernoulli,
+    _aten.bernoulli.p: _bernoulli_of,
+    _aten.bernoulli.Tensor: _bernoulli_of,
+    _aten.normal.Tensor_float: _normal_of,
+    _aten.normal.float_Tensor: _normal_of,
+    _aten.normal.Tensor_Tensor: _normal_of,
+    _aten.random.default: lambda tensor, generator=None: _integers_between(tensor, 0, None),
+    _aten.random.to: lambda tensor, high, generator=None: _integers_between(tensor, 0, high),
+    getattr(_aten.random, "from"): _integers_between,
+    _aten.multinomial.default: _multinomial,
+    _aten.addbmm.default: _addbmm,
+    _aten.take.default: _take,
+    _aten._cdist_forward.default: _distances,
+    _aten.topk.default: _topk,
+    _aten.kthvalue.default: _kth,
+}
+
+
+# The operations whose fractions may change from call to call, as rates of optimizers do, by formulas that take them as tensors.
+HOISTED = {
+    "aten::add": lambda a, b, alpha=1: a + b * alpha,
+    "aten::sub": lambda a, b, alpha=1: a - b * alpha,
+    "aten::mul": lambda a, b: a * b,
+    "aten::div": lambda a, b: a / b,
+    "aten::addcmul": lambda a, b, c, value=1: a + b * c * value,
+    "aten::addcdiv": lambda a, b, c, value=1: a + b / c * value,
+    "aten::lerp": lambda a, b, weight: a + (b - a) * weight,
+    "aten::fill": lambda a, value: torch.zeros_like(a) + value,
+    "aten::clamp_min": lambda a, least: torch.maximum(a, least),
+    "aten::clamp_max": lambda a, most: torch.minimum(a, most),
+    "aten::eq": lambda a, b: a == b,
+    "aten::ne": lambda a, b: a != b,
+    "aten::lt": lambda a, b: a < b,
+    "aten::le": lambda a, b: a <= b,
+    "aten::gt": lambda a, b: a > b,
+    "aten::ge": lambda a, b: a >= b,
+}
+
+
+@functools.cache
+def formula(operation):
+    """The formula of an operation whose fractions can be hoisted, else `None`. Those that round a quotient have none."""
+    names = [argument.name for argument in operation._schema.arguments]
+    return None if "rounding_mode" in names else HOISTED.get(operation._schema.name.removesuffix("_"))
+
+
+@functools.cache
+def decompositions():
+    """All of them."""
+    from torch._decomp import decomposition_table
+    from torch._inductor.decomposition import select_decomp_table
+    from torch._inductor.lowering import lowerings
+
+    theirs = {operation: rule for operation, rule in decomposition_table.items() if operation not in lowerings}
+    return theirs | select_decomp_table() | _ROWS

@@ -1,0 +1,117 @@
+"""Eager operations on the device: one kernel for each kind of call, which the host takes no part in."""
+
+import warnings
+
+import girih.torch
+import pytest
+import torch
+import torch.nn.functional as F
+from girih.torch.eager import plan
+
+
+@pytest.fixture(autouse=True)
+def strictly():
+    girih.torch.strict()
+    yield
+    girih.torch.strict(False)
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """Counts the plans that Inductor is asked for."""
+    seen, compiled = [], plan._compiled
+    monkeypatch.setattr(plan, "_compiled", lambda *given: seen.append(given) or compiled(*given))
+    return seen
+
+
+def agree(function, *tensors, **tolerance):
+    ours, theirs = function(*(tensor.to("girih") for tensor in tensors)), function(*tensors)
+    for a, b in zip(*([t] if isinstance(t, torch.Tensor) else t for t in (ours, theirs)), strict=True):
+        torch.testing.assert_close(a.cpu(), b, **tolerance)
+
+
+CASES = {
+    "broadcast": lambda x: x + x[:1] * x[:, :1],
+    "numbers": lambda x: (x * 2.5 - 1) / 3,
+    "promotion": lambda x: (x * 3).long() * 0.5 + (x > 0),
+    "remainder": lambda x: (x * 10).long() % 3,
+    "strides": lambda x: x.t()[1:, ::2].contiguous(),
+    "conversion": lambda x: x.t().to(torch.bfloat16),
+    "in_place": lambda x: x.clone().add_(1).mul_(x).clamp_(-1, 1),
+    "view_in_place": lambda x: x.clone().t()[2:].fill_(3),
+    "masked": lambda x: x.masked_fill(x > 0, -1.0),
+    "boolean_index": lambda x: x[x > 0.5],
+    "boolean_index_put": lambda x: x.clone().index_put_((x > 0.5,), x[x > 0.5] * 2),
+    "index": lambda x: x[torch.tensor([0, 2, 2]).to(x.device)],
+    "index_put": lambda x: x.clone().index_put_((torch.tensor([0, 2]).to(x.device),), x[:2], accumulate=True),
+    "gather": lambda x: x.gather(1, (x > 0).long()),
+    "cat": lambda x: torch.cat([x, x * 2], 1),
+    "sums": lambda x: (x.sum(), x.mean(0), x.prod(1), x.amax(1), x.argmin(0), x.var(0), x.norm(), (x > 1).any(1), x.cumsum(0)),
+    "softmax": lambda x: (x.softmax(0), x.log_softmax(1)),
+    "norms": lambda x: (F.layer_norm(x, x.shape[1:]), F.group_norm(x[:, :8].unsqueeze(2), 4), F.batch_norm(x, None, None, training=True)),
+    "pooling": lambda x: (F.max_pool2d(x[None, None], 3, 2, 1), F.avg_pool2d(x[None, None], 2), F.adaptive_avg_pool2d(x[None], 1)),
+    "sort": lambda x: (x.sort(1).values, x.topk(3).values, torch.tril(x)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_functions(name):
+    torch.manual_seed(0)
+    agree(CASES[name], torch.randn(12, 10), rtol=1e-4, atol=1e-4)
+
+
+def test_results_of_the_caller():
+    x, out = torch.randn(4, 5), torch.empty(0, device="girih")
+    assert torch.add(x.to("girih"), 1, out=out) is out and torch.equal(out.cpu(), x + 1)
+    torch.abs(x.to("girih"), out=out.t())
+    wide = torch.zeros(4, 5, dtype=torch.float64, device="girih")
+    torch.add(x.to("girih"), 1, out=wide)
+    torch.testing.assert_close(wide.cpu(), (x + 1).double())
+
+
+def test_memory_that_overlaps_is_read_before_it_is_written():
+    x = torch.arange(10.0)
+    ours = x.to("girih")
+    ours[1:].copy_(ours[:-1].clone())
+    ours[:5].add_(ours[::2])
+    theirs = x.clone()
+    theirs[1:] = x[:-1]
+    theirs[:5] = theirs[:5] + theirs[::2]
+    assert torch.equal(ours.cpu(), theirs)
+
+
+def test_sizes_that_change_need_two_plans(planned):
+    for shape in [(3, 5), (40, 7), (17, 31), (8, 9)]:
+        agree(lambda x: torch.atan(x), torch.randn(shape))
+    assert len(planned) == 2
+
+
+def test_rates_that_change_need_no_plan_each(planned):
+    weight = torch.nn.Parameter(torch.ones(6, device="girih"))
+    optimizer = torch.optim.Adam([weight], lr=0.1)
+    counts = []
+    for step in range(6):
+        optimizer.param_groups[0]["lr"] = 0.1 / (step + 1)
+        weight.grad = torch.ones_like(weight)
+        before = len(planned)
+        optimizer.step()
+        counts.append(len(planned) - before)
+    assert counts[3:] == [0, 0, 0]
+
+
+def test_eager_dropout_is_that_of_compiled_functions():
+    x = torch.ones(50, 40, device="girih")
+    draw = lambda x: torch.rand_like(x)
+    torch.manual_seed(4)
+    eager = draw(x).cpu()
+    torch.manual_seed(4)
+    assert torch.equal(torch.compile(draw)(x).cpu(), eager)
+
+
+def test_a_refused_kernel_names_its_reason():
+    girih.torch.strict(False)
+    wide = torch.rand(3, dtype=torch.float64).to("girih")
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        torch.testing.assert_close(wide.exp().cpu(), wide.cpu().exp())
+    assert any("`aten::exp`" in str(warning.message) and "`fp64`" in str(warning.message) for warning in seen)
