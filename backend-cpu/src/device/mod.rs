@@ -194,7 +194,7 @@ impl Driver for Cpu {
     }
 
     fn keeping(&self) -> Option<Keeping> {
-        Some(Keeping { bytes: KEPT, grain: 64 })
+        Some(Keeping { bytes: KEPT, to_peak: false, grain: 64 })
     }
     fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
         self.blocks_mut().allocate(memory.bytes)

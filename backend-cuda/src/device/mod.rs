@@ -122,7 +122,7 @@ fn about(info: &DeviceInfo) -> String {
     format!("{}\n{}\n{}", info.name, info.driver, info.backend)
 }
 
-/// Most bytes of memory that are kept for later.
+/// Bytes of memory that are kept for later in any case.
 const KEPT: u64 = 1 << 30;
 /// Every block's memory is a multiple of this.
 const GRAIN: u64 = 512;
@@ -333,7 +333,7 @@ impl Driver for Cuda {
     }
 
     fn keeping(&self) -> Option<Keeping> {
-        Some(Keeping { bytes: KEPT, grain: GRAIN })
+        Some(Keeping { bytes: KEPT, to_peak: true, grain: GRAIN })
     }
     fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
         let _current = self.context.enter()?;

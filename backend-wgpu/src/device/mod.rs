@@ -88,7 +88,7 @@ impl Default for Settings {
     }
 }
 
-/// Most bytes of memory that are kept for later.
+/// Bytes of memory that are kept for later in any case.
 const KEPT: u64 = 256 << 20;
 /// Every block's memory is a multiple of this.
 const GRAIN: u64 = 256;
@@ -279,7 +279,7 @@ impl Driver for Gpu {
     }
 
     fn keeping(&self) -> Option<Keeping> {
-        Some(Keeping { bytes: KEPT, grain: GRAIN })
+        Some(Keeping { bytes: KEPT, to_peak: true, grain: GRAIN })
     }
     fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
         let raw = memory::create(&self.device, &self.health, memory)?;

@@ -223,10 +223,13 @@ impl Allocator {
 
     /// Lets go of what was given back first, while there is more than is to be kept.
     fn evict(&self) {
-        let most = self.keeping.map_or(0, |keeping| keeping.bytes);
+        let Some(keeping) = self.keeping else { return };
         loop {
             let oldest = {
                 let state = &mut *self.lock();
+                let unused = state.figures.peak - state.figures.live;
+                // Blocks are a little larger than what is asked for.
+                let most = if keeping.to_peak { keeping.bytes.max(unused + unused / 8) } else { keeping.bytes };
                 if state.kept <= most {
                     return;
                 }

@@ -61,8 +61,11 @@ pub type Grid = command::Grid<Slice>;
 /// How a driver wants its memory kept for later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeping {
-    /// Most bytes of free blocks that are kept.
+    /// Bytes of free blocks that are kept in any case.
     pub bytes: u64,
+    /// Whether as much is kept as was in use at a time, as programs need that repeat steps. For memory that only the device uses, or whose lack it says: then all of it
+    /// is given back.
+    pub to_peak: bool,
     /// Sizes are rounded up to a multiple of this, a power of two.
     pub grain: u64,
 }

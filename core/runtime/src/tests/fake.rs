@@ -60,6 +60,7 @@ pub struct Fake {
     pub caps: Caps,
     pub reach: u64,
     pub moves_bytes: bool,
+    pub keeps_to_peak: bool,
 }
 
 fn error(code: Code) -> Diagnostic {
@@ -82,6 +83,7 @@ impl Fake {
             reach: caps.buffer_bytes,
             caps,
             moves_bytes: true,
+            keeps_to_peak: false,
         }
     }
 
@@ -303,7 +305,7 @@ impl Driver for Fake {
         self.moves_bytes
     }
     fn keeping(&self) -> Option<Keeping> {
-        Some(Keeping { bytes: 1 << 20, grain: 64 })
+        Some(Keeping { bytes: 1 << 20, to_peak: self.keeps_to_peak, grain: 64 })
     }
     fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
         let blocks = &mut self.lock().blocks;

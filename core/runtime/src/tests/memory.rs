@@ -295,6 +295,26 @@ fn a_buffer_of_one_binding_gets_a_block_of_one() {
     assert_eq!((fake.size_of(block(&large)), device.figures().hits), (1152, 1));
 }
 
+/// A program that repeats a step with more memory than is kept in any case takes nothing new from a driver that keeps what was in use.
+#[test]
+fn a_step_that_is_repeated_finds_its_memory() {
+    for keeps_to_peak in [false, true] {
+        let mut fake = Fake::new();
+        fake.keeps_to_peak = keeps_to_peak;
+        let device = fake.device();
+        for _ in 0..3 {
+            let all: Vec<Buffer> = (0..8_u64)
+                .map(|i| device.allocate(Memory::of((512 << 10) + 1000 * i)).expect("there is memory"))
+                .collect();
+            drop(all);
+        }
+        let hits = device.figures().hits;
+        assert_eq!(hits == 16, keeps_to_peak, "{hits} of 24 buffers found memory");
+        device.trim().expect("it may go");
+        assert_eq!(device.figures().cached, 0);
+    }
+}
+
 /// Work in another queue may be done after the memory's own queue was closed. The block is there for others then.
 #[test]
 fn a_block_outlives_its_queue() {
