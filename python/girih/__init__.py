@@ -6,7 +6,8 @@
 """
 
 from girih._native import Buffer, Device, Error, Kernel, KernelFile, OutOfMemory, devices
-from girih.arrays import Array, array, default_device, empty, use
+from girih.arrays import Array, array, empty
+from girih.device import default_device, use
 from girih.kernels import JitKernel, jit
 from girih.pictures import render
 from girih.programs import Function, Program, bend, bend_function

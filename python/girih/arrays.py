@@ -1,20 +1,21 @@
-"""Arrays of a device, and which device is meant where none is named.
+"""Arrays of a device, and what their elements are called.
 
-An object that says where its elements are on a device has a method `__girih_buffer__()`, which gives `(buffer, offset in bytes, dtype)`.
+An object that says where its elements are on a device has a method `__girih_buffer__()`, which gives `(buffer, offset in bytes, dtype)`, or `NotImplemented`
+if it is an object of the host after all.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import threading
+import operator
 from typing import Any
 
 from girih._native import Buffer, Device
+from girih.device import as_device
 
 # What elements are called in kernels, by NumPy's names.
 _KERNEL_NAMES = {
-    "bool": "int8",
+    "bool": "int1",
     "int8": "int8",
     "int16": "int16",
     "int32": "int32",
@@ -34,26 +35,6 @@ _SIZES = {
     "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8,
 }  # fmt: skip
 
-_chosen = threading.local()
-
-
-def use(device: str | Device | None) -> None:
-    """Chooses the device of this thread where none is named; `None` goes back to `GIRIH_DEVICE` or the best there is."""
-    _chosen.device = Device(device) if isinstance(device, str) else device
-
-
-def default_device() -> Device:
-    """The device that is meant where none is named: that of `use`, of the variable `GIRIH_DEVICE`, or the best there is."""
-    chosen = getattr(_chosen, "device", None)
-    return chosen if chosen is not None else Device(os.environ.get("GIRIH_DEVICE") or None)
-
-
-def as_device(device: str | Device | None) -> Device:
-    """A device by its name or itself."""
-    if device is None:
-        return default_device()
-    return Device(device) if isinstance(device, str) else device
-
 
 def kernel_name(dtype: str) -> str:
     """What elements of NumPy's name are called in kernels.
@@ -71,8 +52,9 @@ class Array:
 
     __slots__ = ("buffer", "dtype", "shape")
 
-    def __init__(self, buffer: Buffer, shape: tuple[int, ...], dtype: str) -> None:
+    def __init__(self, buffer: Buffer, shape: int | tuple[int, ...], dtype: Any) -> None:
         """Elements of a buffer, from its first byte on. Raises `ValueError` if the buffer has fewer."""
+        shape, dtype = _lengths(shape), element_name(dtype)
         kernel_name(dtype)
         needed = math.prod(shape) * _SIZES[dtype]
         if needed > buffer.nbytes:
@@ -94,12 +76,12 @@ class Array:
         return tuple(math.prod(self.shape[at + 1 :]) for at in range(len(self.shape)))
 
     def numpy(self) -> Any:
-        """Waits for the device, and gives a new NumPy array with the elements."""
+        """Waits for the device, and gives a new NumPy array with the elements. Raises `TypeError` if NumPy has none of their type."""
         import numpy
 
-        elements = numpy.empty(self.shape, self.dtype)
+        elements = numpy.empty(self.shape, _numpy_type(self.dtype))
         if elements.nbytes:
-            self.buffer.read_into(elements)
+            self.buffer.read_into(elements.reshape(-1))
         return elements
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -124,27 +106,57 @@ class Array:
 def empty(shape: int | tuple[int, ...], dtype: Any = "float32", device: str | Device | None = None) -> Array:
     """A new array whose elements are not said.
 
-    `dtype` is a name or a type of NumPy. Raises `TypeError` for elements that kernels do not have, `girih.OutOfMemory` if the device has not as much memory.
+    `shape` is a length, or one for each dimension; `dtype` is a name or a type of NumPy. Raises `TypeError` for elements that kernels do not have, and for
+    lengths that are no whole numbers, `ValueError` for negative ones, `girih.OutOfMemory` if the device has not as much memory.
     """
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    name = _name_of(dtype)
+    shape, name = _lengths(shape), element_name(dtype)
     kernel_name(name)
     return Array(as_device(device).allocate(math.prod(shape) * _SIZES[name]), shape, name)
 
 
 def array(elements: Any, dtype: Any = None, device: str | Device | None = None) -> Array:
-    """A new array with these elements: a NumPy array, or what NumPy makes one of."""
+    """A new array with these elements: a NumPy array, or what NumPy makes one of. Raises `TypeError` for elements that kernels or NumPy do not have."""
     import numpy
 
-    elements = numpy.ascontiguousarray(numpy.asarray(elements, dtype))
+    wanted = None if dtype is None else _numpy_type(element_name(dtype))
+    elements = numpy.asarray(elements, wanted, order="C")
     made = empty(elements.shape, elements.dtype, device)
     if elements.nbytes:
-        made.buffer.write(elements)
+        made.buffer.write(elements.reshape(-1))
     return made
 
 
-def _name_of(dtype: Any) -> str:
+def element_name(dtype: Any) -> str:
+    """NumPy's name of elements, for a name or a type. Raises `TypeError` if their bytes are in the order of other machines."""
     if isinstance(dtype, str) and dtype in _SIZES:
         return dtype
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    if not getattr(dtype, "isnative", True):
+        raise TypeError(f"elements of the type `{dtype.str}` ({name}) have their bytes in the order of other machines: give `.astype(\"{name}\")`")
     return {"bool_": "bool"}.get(name, name)
+
+
+def _numpy_type(name: str) -> Any:
+    """NumPy's type for elements of this name."""
+    import numpy
+
+    kernel_name(name)
+    try:
+        return numpy.dtype(name)
+    except TypeError:
+        hint = "the package `ml_dtypes`, once imported, gives it such; `.buffer.read()` gives the bytes"
+        raise TypeError(f"NumPy has no elements of the type `{name}`: {hint}") from None
+
+
+def _lengths(shape: Any) -> tuple[int, ...]:
+    """A shape as whole numbers."""
+    try:
+        lengths = (operator.index(shape),)
+    except TypeError:
+        try:
+            lengths = tuple(operator.index(length) for length in shape)
+        except TypeError:
+            raise TypeError(f"a shape is a whole number, or a tuple of them, not {shape!r}") from None
+    if any(length < 0 for length in lengths):
+        raise ValueError(f"there is no array of shape {lengths}: lengths are 0 or more")
+    return lengths

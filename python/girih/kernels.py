@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from girih._native import Device, Kernel, KernelFile
-from girih.arrays import as_device, kernel_name
+from girih.arrays import element_name, kernel_name
+from girih.device import as_device
 
 Grid = int | tuple[int, ...] | Callable[[dict[str, Any]], int | tuple[int, ...]]
 
@@ -61,6 +62,12 @@ class JitKernel:
                 self._kernel = kernel
         return self._kernel
 
+    def parameters(self) -> list[str]:
+        """The names of its parameters. The file is not compiled for them where the function is at hand."""
+        if hasattr(self, "__wrapped__"):
+            return list(inspect.signature(self.__wrapped__).parameters)
+        return [name for name, _ in self.kernel.parameters]
+
     def __getitem__(self, grid: Grid) -> Callable[..., None]:
         """What launches so many programs: `kernel[(4,)](x, n, BLOCK=64)`. A grid is a number, a tuple, or a function of the arguments."""
         return functools.partial(self.run, grid=grid)
@@ -70,9 +77,10 @@ class JitKernel:
 
         Arguments are NumPy arrays (copied to the device, and back when the kernel is done), `girih.Array`, other objects with memory on a device, objects of
         the host's memory with DLPack, numbers, and for constants also texts, types and `None`. `device`, `num_warps` and `num_stages` say more of the launch.
+        Raises `ValueError` if the kernel has written to an array that is read-only: what it has written to the others is in them then.
         """
         kernel = self.kernel
-        call = Call(self, self.bind(arguments, named), self._launch_options(named))
+        call = Call(self, self.bind(arguments, named), self.launch_options(named))
         size = grid(call.meta) if callable(grid) else grid
         kernel.launch(call.device, size, call.arguments, call.num_warps, call.num_stages)
         call.bring_back()
@@ -80,7 +88,7 @@ class JitKernel:
     def warmup(self, *arguments: Any, grid: Grid = (1,), **named: Any) -> None:
         """Compiles the kernel for such arguments, and launches nothing."""
         kernel = self.kernel
-        call = Call(self, self.bind(arguments, named), self._launch_options(named))
+        call = Call(self, self.bind(arguments, named), self.launch_options(named))
         kernel.warmup(call.device, call.arguments, call.num_warps, call.num_stages)
 
     def bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
@@ -98,7 +106,8 @@ class JitKernel:
                 raise TypeError(f"{kernel.name}() has no parameter `{name}`: its parameters are {', '.join(self._names)}")
         return {name: bound.get(name, self.defaults.get(name)) for name in self._names if name in bound or name in self.defaults}
 
-    def _launch_options(self, named: dict[str, Any]) -> dict[str, Any]:
+    def launch_options(self, named: dict[str, Any]) -> dict[str, Any]:
+        """What a launch says beside arguments, or else the decorator."""
         return self.options | {name: named[name] for name in LAUNCH_OPTIONS if name in named and name not in self._names}
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
@@ -123,17 +132,11 @@ class Call:
         self.num_warps, self.num_stages = options.get("num_warps"), options.get("num_stages")
         self.meta = bound
         self.arguments: dict[str, Any] = {}
-        self._host: list[tuple[Any, Any]] = []
-        placed = {name: value.__girih_buffer__() for name, value in bound.items() if hasattr(value, "__girih_buffer__")}
-        self.device = self._device(placed, options.get("device"))
+        self._host: list[tuple[str, Any, Any]] = []
+        placed = _on_devices(bound)
+        self.device = _meant(placed, options.get("device"))
         for name, value in bound.items():
             self.arguments[name] = placed[name] if name in placed else self._argument(name, value)
-
-    @staticmethod
-    def _device(placed: dict[str, tuple[Any, int, str]], asked: str | Device | None) -> Device:
-        for buffer, _, _ in placed.values():
-            return buffer.device if asked is None else as_device(asked)
-        return as_device(asked)
 
     def _argument(self, name: str, value: Any) -> Any:
         if value is None or isinstance(value, (bool, int, float, str, tuple)):
@@ -152,28 +155,44 @@ class Call:
     def _upload(self, name: str, value: Any) -> tuple[Any, int, str]:
         import numpy
 
-        host = value if isinstance(value, numpy.ndarray) else numpy.from_dlpack(value)
-        dtype = kernel_name(host.dtype.name)
+        host = value
+        if not isinstance(value, numpy.ndarray):
+            _refuse_other_devices(name, value)
+            host = numpy.from_dlpack(value) if hasattr(value, "__dlpack__") else numpy.asarray(value, copy=False)
+        dtype = kernel_name(element_name(host.dtype))
         # Rows that stand one beside the other have their elements so, too.
         flat = host.T if host.flags.f_contiguous and not host.flags.c_contiguous else host
         if not flat.flags.c_contiguous:
             raise ValueError(f"the elements of `{name}` do not stand one beside the other: give `numpy.ascontiguousarray({name})`")
-        for other, buffer in self._host:
+        flat = flat.reshape(-1)
+        for at, (_, other, buffer) in enumerate(self._host):
             if _same_memory(other, flat):
+                # One of two views may be the one that can be written.
+                if flat.flags.writeable:
+                    self._host[at] = (name, flat, buffer)
                 return buffer, 0, dtype
             if numpy.may_share_memory(other, flat):
                 raise ValueError(f"the memory of `{name}` is a part of another argument's: give a copy, or arrays of a device")
         buffer = self.device.allocate(flat.nbytes)
         if flat.nbytes:
             buffer.write(flat)
-        self._host.append((flat, buffer))
+        self._host.append((name, flat, buffer))
         return buffer, 0, dtype
 
     def bring_back(self) -> None:
         """Waits for the kernel if arrays of the host may have been written, and copies what they have now."""
-        for host, buffer in self._host:
-            if host.flags.writeable and host.nbytes:
+        import numpy
+
+        lost = []
+        for name, host, buffer in self._host:
+            if host.nbytes and host.flags.writeable:
                 buffer.read_into(host)
+            elif host.nbytes:
+                now = numpy.frombuffer(buffer.read(0, host.nbytes), numpy.uint8)
+                lost += [] if numpy.array_equal(now, host.view(numpy.uint8)) else [name]
+        if lost:
+            hint = "give a writable array, or one of a device, such as `girih.array(..)`"
+            raise ValueError(f"the kernel has written to {', '.join(f'`{name}`' for name in lost)}, whose memory is read-only, so it is as before: {hint}")
 
     def seconds(self, kernel: Kernel, size: Any, runs: int) -> float:
         """How long a launch takes: the best of some, after one that does not count."""
@@ -190,3 +209,33 @@ class Call:
 
 def _same_memory(one: Any, other: Any) -> bool:
     return one.__array_interface__["data"][0] == other.__array_interface__["data"][0] and one.nbytes == other.nbytes
+
+
+def launch_device(bound: dict[str, Any], asked: str | Device | None) -> Device:
+    """The device that a launch with such arguments runs on: the one that is asked for, that of the first array of a device, or the default one."""
+    return _meant(_on_devices(bound), asked)
+
+
+def _on_devices(bound: dict[str, Any]) -> dict[str, tuple[Any, int, str]]:
+    """Where the arguments are that are on a device."""
+    told = {name: value.__girih_buffer__() for name, value in bound.items() if hasattr(value, "__girih_buffer__")}
+    return {name: place for name, place in told.items() if place is not NotImplemented}
+
+
+def _meant(placed: dict[str, tuple[Any, int, str]], asked: str | Device | None) -> Device:
+    if asked is None:
+        for buffer, _, _ in placed.values():
+            return buffer.device
+    return as_device(asked)
+
+
+# The kinds of devices of DLPack whose memory the host reaches: its own, and what drivers of CUDA and ROCm have pinned there.
+_HOST_KINDS = (1, 3, 11)
+
+
+def _refuse_other_devices(name: str, value: Any) -> None:
+    """Raises `TypeError` for an object whose memory is on a device that is not of Girih."""
+    kind, number = value.__dlpack_device__() if hasattr(value, "__dlpack_device__") else (1, 0)
+    if kind not in _HOST_KINDS:
+        place = getattr(value, "device", None) or f"the device {number} of DLPack's kind {int(kind)}"
+        raise TypeError(f"`{name}` is on `{place}`, which is no device of Girih: give a copy in the host's memory")

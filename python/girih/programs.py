@@ -9,11 +9,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from girih._native import BendProgram
-from girih.arrays import _chosen, default_device
+from girih._native import BendProgram, Device
+from girih.device import device_name
 
 
-def bend(program: str | os.PathLike[str] | None = None, *, text: str | None = None, device: str | None = None) -> Program:
+def bend(program: str | os.PathLike[str] | None = None, *, text: str | None = None, device: str | Device | None = None) -> Program:
     """Opens a Bend program: a file, or a `text`.
 
     Raises `girih.Error` if something is wrong with it, `ValueError` unless there is either a path or a text.
@@ -31,7 +31,7 @@ class Program:
     in Python, is `program["List/reverse"]`.
     """
 
-    def __init__(self, name: str, text: str | None = None, device: str | None = None) -> None:
+    def __init__(self, name: str, text: str | None = None, device: str | Device | None = None) -> None:
         self._name, self._text, self._device = name, text, device
         self._native = BendProgram(name, text)
         self._functions = dict(self._native.functions())
@@ -76,10 +76,10 @@ class Function:
         """Its type, as Bend writes it."""
         return self.program._functions[self.name]
 
-    def __call__(self, *arguments: Any, device: str | None = None) -> Any:
+    def __call__(self, *arguments: Any, device: str | Device | None = None) -> Any:
         """Calls it. Raises `girih.Error` if an argument is not of its type, or the function fails."""
-        device = device or self.program._device or _device_of_thread()
-        return self.program._native.call(self.name, arguments, device)
+        device = self.program._device if device is None else device
+        return self.program._native.call(self.name, arguments, device_name(device))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Function, (self.program, self.name)
@@ -88,7 +88,7 @@ class Function:
         return f"<girih.Function {self.name}: {self.type}>"
 
 
-def bend_function(function: Callable[..., Any] | None = None, *, device: str | None = None) -> Any:
+def bend_function(function: Callable[..., Any] | None = None, *, device: str | Device | None = None) -> Any:
     """Makes a function that of the Bend program in its docstring with the same name; its body is not run.
 
     Raises `ValueError` if there is no docstring, `girih.Error` if the program is wrong, `AttributeError` if it has no such function.
@@ -100,12 +100,6 @@ def bend_function(function: Callable[..., Any] | None = None, *, device: str | N
     text = inspect.cleandoc(function.__doc__) + "\n"
     name = f"{function.__code__.co_filename}::{function.__name__}"
     return getattr(Program(name, text, device), function.__name__)
-
-
-def _device_of_thread() -> str | None:
-    """The device that was chosen by `girih.use` or `GIRIH_DEVICE`; none lets the library choose."""
-    chosen = getattr(_chosen, "device", None) is not None or os.environ.get("GIRIH_DEVICE")
-    return default_device().name if chosen else None
 
 
 def _classes(constructors: list[tuple[str, list[str]]]) -> dict[str, Any]:

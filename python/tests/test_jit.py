@@ -42,6 +42,14 @@ def turned(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + at, tl.load(x_ptr + n - 1 - at, mask=at < n), mask=at < n)
 
 
+@triton.autotune(configs=[triton.Config({"BLOCK": 32}), triton.Config({"BLOCK": 64})], key=["n"])
+@triton.jit
+def picky(x_ptr, n, BLOCK: tl.constexpr, MOST: tl.constexpr):
+    tl.static_assert(BLOCK <= MOST, "the block is too large")
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.load(x_ptr + at, mask=at < n) + 1, mask=at < n)
+
+
 @triton.heuristics({"BLOCK": lambda args: triton.next_power_of_2(args["n"])})
 @triton.jit
 def whole(x_ptr, n, BLOCK: tl.constexpr):
@@ -109,6 +117,50 @@ def test_what_offers_dlpack_is_taken(device):
     assert (x == 3 * np.arange(64)).all()
 
 
+class Offered:
+    """An array with DLPack alone. One that is old gives capsules that do not say whether they may be written."""
+
+    def __init__(self, array, is_old=False, kind=1):
+        self.array, self.is_old, self.kind = array, is_old, kind
+
+    def __dlpack__(self, **how):
+        if self.is_old and how:
+            raise TypeError("an old producer takes no arguments")
+        return self.array.__dlpack__(**how)
+
+    def __dlpack_device__(self):
+        return self.kind, 0
+
+
+def test_what_is_written_to_read_only_memory_is_not_dropped(device):
+    def frozen(array):
+        array.flags.writeable = False
+        return array
+
+    for make in (frozen, lambda array: Offered(array, is_old=True)):
+        x = np.arange(64, dtype=np.float32)
+        with pytest.raises(ValueError, match="has written to `x_ptr`, whose memory is read-only"):
+            scale[(1,)](make(x), 64, 3.0, BLOCK=64, device=device)
+        assert (x == np.arange(64)).all()
+    # What is only read may be read-only, whatever its bytes are.
+    y, out = np.full(64, np.nan, np.float32), np.zeros(64, np.float32)
+    add[(1,)](frozen(y.copy()), Offered(y, is_old=True), out, 64, device=device)
+    assert np.isnan(out).all()
+
+
+def test_a_view_that_may_be_written_is_written(device):
+    x = np.arange(64, dtype=np.float32)
+    view = x[:]
+    view.flags.writeable = False
+    add[(1,)](view, view, x, 64, device=device)
+    assert (x == 2 * np.arange(64)).all()
+
+
+def test_memory_of_other_devices_is_refused_by_name(device):
+    with pytest.raises(TypeError, match="`x_ptr` is on `the device 0 of DLPack's kind 2`, which is no device of Girih"):
+        scale[(1,)](Offered(np.zeros(4, np.float32), kind=2), 4, 2.0, BLOCK=4, device=device)
+
+
 def test_an_error_underlines_the_source(device):
     with pytest.raises(girih.Error) as caught:
         wrong[(1,)](np.zeros(4, np.float32), 4, BLOCK=4, device=device)
@@ -132,11 +184,51 @@ def test_wrong_arguments_are_named(device):
 
 def test_the_fastest_configuration_is_chosen_and_leaves_no_trace(device):
     x = girih.array(np.zeros(100, np.float32), device=device)
+    tuned.best.clear()
     tuned[blocks](x, 100)
     assert (x.numpy() == 1).all()
     tuned[blocks](x, 100)
     assert (x.numpy() == 2).all()
     assert len(tuned.best) == 1
+
+
+def test_a_configuration_that_does_not_fit_is_skipped_and_noted(device):
+    x = girih.array(np.zeros(100, np.float32), device=device)
+    picky.best.clear()
+    picky.skipped.clear()
+    with pytest.warns(UserWarning, match=r"`picky` is tuned without Config\(\{'BLOCK': 64\}.*which does not fit: .*the block is too large"):
+        picky[blocks](x, 100, MOST=32)
+    assert (x.numpy() == 1).all()
+    assert [config.kwargs for config in picky.best.values()] == [{"BLOCK": 32}]
+    assert [(config.kwargs, error.code) for config, error in picky.skipped] == [({"BLOCK": 64}, "B1011")]
+    # Where none fits, the reason of the first one is the error.
+    with pytest.raises(girih.Error, match="the block is too large"):
+        picky[blocks](x, 99, MOST=16)
+    # Other errors are the kernel's own.
+    broken = triton.autotune(configs=picky.configs, key=["n"])(wrong)
+    with pytest.raises(girih.Error, match="missing"):
+        broken[blocks](x, 100)
+
+
+def test_the_key_of_a_tuning_is_checked(device):
+    with pytest.raises(ValueError, match="`m` in the `key` of `autotune` is no parameter of `scale`: its parameters are x_ptr, n, by, BLOCK"):
+        triton.autotune(configs=tuned.configs, key=["m"])(scale)
+    with pytest.raises(ValueError, match="`m` in the `key`"):
+        triton.autotune(configs=tuned.configs, key=["m"])(pickle.loads(pickle.dumps(scale)))
+    with pytest.raises(TypeError, match="is not given the argument `n`"):
+        tuned[(1,)](girih.array(np.zeros(4, np.float32), device=device))
+
+
+def test_each_device_is_tuned_for():
+    tuned.best.clear()
+    for name in ("cpu", "interpreter"):
+        tuned[blocks](girih.array(np.zeros(50, np.float32), device=name), 50)
+    girih.use("interpreter")
+    try:
+        tuned[blocks](np.zeros(50, np.float32), 50)
+    finally:
+        girih.use(None)
+    assert [key[-1].name for key in tuned.best] == ["cpu", "interpreter"]
 
 
 def test_heuristics_choose_constants(device):

@@ -6,6 +6,7 @@ Invariant: all living tensors are on one device, because PyTorch sees one device
 import os
 
 import girih
+from girih.device import as_device
 
 _current = None
 
@@ -18,18 +19,20 @@ def current() -> "girih.Device":
     return _current
 
 
-def use(name: str) -> None:
-    """Puts the tensors that are made from now on on a device, such as `cpu`, `wgpu`, `cuda` or `cuda:1`.
+def use(name: "str | girih.Device") -> None:
+    """Puts the tensors that are made from now on on a device: a `girih.Device`, or a name such as `cpu`, `wgpu`, `cuda` or `cuda:1`.
 
     Raises `RuntimeError` while tensors are on another one, and `girih.Error` where there is no such device.
     """
     from girih.torch import storages
 
     global _current
-    chosen = girih.Device(name)
+    if name is None:
+        raise TypeError("girih.torch.use takes the name of a device, or a `girih.Device`")
+    chosen = as_device(name)
     if _current is not None and _current != chosen and storages.count():
         count = storages.count()
-        message = f"{count} tensors are still on `{_current.name}`: girih.torch.use(\"{name}\") comes before the first tensor, or after the last one is gone"
+        message = f"{count} tensors are still on `{_current.name}`: girih.torch.use(\"{chosen.name}\") comes before the first tensor, or after the last one is gone"
         raise RuntimeError(message)
     _current = chosen
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-from girih.kernels import Call, Grid, JitKernel, jit
+from girih._native import Error
+from girih.kernels import Call, Grid, JitKernel, jit, launch_device
 from girih.triton import language
 
 __all__ = ["Config", "autotune", "cdiv", "heuristics", "jit", "language", "next_power_of_2"]
@@ -45,6 +47,12 @@ class _Choosing:
     def bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         return self.kernel.bind(arguments, named)
 
+    def launch_options(self, named: dict[str, Any]) -> dict[str, Any]:
+        return self.kernel.launch_options(named)
+
+    def parameters(self) -> list[str]:
+        return self.kernel.parameters()
+
     def chosen(self, arguments: tuple[Any, ...], grid: Grid, named: dict[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
 
@@ -58,8 +66,16 @@ class _Choosing:
         self.kernel.warmup(*arguments, grid=grid, **(named | self.chosen(arguments, grid, named)))
 
 
+# The errors of a configuration that does not fit, where another one may: the device lacks something for it or has not as much, its driver refuses it, or a
+# static assertion of the kernel does.
+_UNFIT = {"B0801", "B0802", "B0905", "B1011"}
+
+
 class Autotuned(_Choosing):
-    """A kernel in the configuration that takes least time for its arguments."""
+    """A kernel in the configuration that takes least time for its arguments.
+
+    `best` has what was chosen, and `skipped` which configurations did not fit and why.
+    """
 
     RUNS = 3
 
@@ -67,20 +83,41 @@ class Autotuned(_Choosing):
         super().__init__(kernel)
         if not configs:
             raise ValueError("a kernel is tuned for at least one `triton.Config`")
+        known = kernel.parameters()
+        for name in key:
+            if name not in known:
+                raise ValueError(f"`{name}` in the `key` of `autotune` is no parameter of `{self.name}`: its parameters are {', '.join(known)}")
         self.configs, self.key = configs, key
         self.best: dict[tuple[Any, ...], Config] = {}
+        self.skipped: list[tuple[Config, Error]] = []
 
     def chosen(self, arguments: tuple[Any, ...], grid: Grid, named: dict[str, Any]) -> dict[str, Any]:
         bound = self.bind(arguments, named)
+        for name in self.key:
+            if name not in bound:
+                raise TypeError(f"{self.name}() is not given the argument `{name}`, which is in the `key` of its `autotune`")
         kinds = tuple(str(value.dtype) for value in bound.values() if hasattr(value, "dtype"))
-        key = (*(bound[name] for name in self.key), *kinds, str(named.get("device")))
+        device = launch_device(bound, self.launch_options(named).get("device"))
+        key = (*(bound[name] for name in self.key), *kinds, device)
         if key not in self.best:
             only = len(self.configs) == 1
             self.best[key] = self.configs[0] if only else self._fastest(arguments, grid, named)
         return self.best[key].all_kwargs()
 
     def _fastest(self, arguments: tuple[Any, ...], grid: Grid, named: dict[str, Any]) -> Config:
-        times = [(self._time(config, arguments, grid, named), at) for at, config in enumerate(self.configs)]
+        times, unfit = [], []
+        for at, config in enumerate(self.configs):
+            try:
+                times.append((self._time(config, arguments, grid, named), at))
+            except Error as error:
+                if error.code not in _UNFIT:
+                    raise
+                unfit.append((config, error))
+        if not times:
+            raise unfit[0][1]
+        for config, error in unfit:
+            warnings.warn(f"`{self.name}` is tuned without {config}, which does not fit: {error.message}", stacklevel=2)
+        self.skipped += unfit
         return self.configs[min(times)[1]]
 
     def _time(self, config: Config, arguments: tuple[Any, ...], grid: Grid, named: dict[str, Any]) -> float:
@@ -90,7 +127,7 @@ class Autotuned(_Choosing):
         while isinstance(kernel, _Choosing):
             given |= kernel.chosen(arguments, grid, given)
             kernel = kernel.kernel
-        call = Call(kernel, kernel.bind(arguments, given), kernel._launch_options(given))
+        call = Call(kernel, kernel.bind(arguments, given), kernel.launch_options(given))
         memory = [value[0] for value in call.arguments.values() if isinstance(value, tuple)]
         kept = [(buffer, call.device.allocate(buffer.nbytes)) for buffer in memory]
         for buffer, copy in kept:
@@ -115,7 +152,10 @@ class Heuristic(_Choosing):
 
 
 def autotune(configs: list[Config], key: list[str], **others: Any) -> Callable[[Any], Autotuned]:
-    """Chooses the fastest configuration, once for each value of the parameters in `key` and the types of the arrays."""
+    """Chooses the fastest configuration, once for each value of the parameters in `key`, the types of the arrays, and the device.
+
+    A configuration that does not fit the device is left out with a warning. Raises `ValueError` if `key` names what is no parameter.
+    """
     if others:
         raise TypeError(f"`autotune` takes `configs` and `key` here, not {', '.join(others)}")
     return lambda kernel: Autotuned(kernel, configs, key)
