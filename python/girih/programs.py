@@ -11,6 +11,7 @@ from typing import Any
 
 from girih._native import BendProgram, Device
 from girih.device import device_name
+from girih.names import python_names
 
 
 def bend(program: str | os.PathLike[str] | None = None, *, text: str | None = None, device: str | Device | None = None) -> Program:
@@ -27,16 +28,18 @@ def bend(program: str | os.PathLike[str] | None = None, *, text: str | None = No
 class Program:
     """A Bend program. Its functions are its attributes, and so are its data types and their constructors, as classes.
 
-    Numbers, texts, lists, tuples and `None` go in and come out as they are; NumPy arrays go in as lists. A function whose name has a slash, or one that is no name
-    in Python, is `program["List/reverse"]`.
+    Numbers, texts, lists, tuples and `None` go in and come out as they are; NumPy arrays go in as lists. What has a name that Python does not take, such as
+    `List/reverse`, is `program["List/reverse"]`, and the attribute that `girih.names.python_names` says: `program.List_reverse`.
     """
 
     def __init__(self, name: str, text: str | None = None, device: str | Device | None = None) -> None:
         self._name, self._text, self._device = name, text, device
         self._native = BendProgram(name, text)
         self._functions = dict(self._native.functions())
-        self._types = _classes(self._native.constructors())
-        self._native.use_classes([member for kind in self._types.values() for member in kind.__bend_members__])
+        self._types, members = _classes(self._native.constructors())
+        self._native.use_classes(members)
+        called = python_names([*self._functions, *self._types], taken=dir(type(self)) + ["_attributes", *self.__dict__])
+        self._attributes = {attribute: full for full, attribute in called.items()}
 
     def __getitem__(self, name: str) -> Any:
         """A function or a type by its full name in Bend. Raises `KeyError` if there is none."""
@@ -45,16 +48,16 @@ class Program:
         return self._types[name]
 
     def __getattr__(self, name: str) -> Any:
+        attributes = self.__dict__.get("_attributes", {})
+        if name in attributes:
+            return self[attributes[name]]
         if name.startswith("_"):
             raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError:
-            known = ", ".join(self._functions) or "none"
-            raise AttributeError(f"`{self._name}` has no function or type `{name}`: its functions are {known}") from None
+        known = ", ".join(self._functions) or "none"
+        raise AttributeError(f"`{self._name}` has no function or type `{name}`: its functions are {known}")
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._functions, *self._types]
+        return [*super().__dir__(), *self._attributes]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Program, (self._name, self._text, self._device)
@@ -102,17 +105,31 @@ def bend_function(function: Callable[..., Any] | None = None, *, device: str | D
     return getattr(Program(name, text, device), function.__name__)
 
 
-def _classes(constructors: list[tuple[str, list[str]]]) -> dict[str, Any]:
-    """A class for each data type, and in it a data class for each of its constructors. A type with one constructor of its own name is that one's class."""
-    types: dict[str, Any] = {}
+def _classes(constructors: list[tuple[str, list[str]]]) -> tuple[dict[str, Any], list[Any]]:
+    """The class of each data type, by its full name, and that of each constructor, in their order.
+
+    The constructors of a type are data classes that derive from it, and its attributes. A type with one constructor of its own name, as `object` makes it, is that
+    one's class.
+    """
+    kinds: dict[str, list[str]] = {}
+    for full, _ in constructors:
+        kind, _, short = full.rpartition("/")
+        kinds.setdefault(kind or short, []).append(short)
+    called = {kind: python_names(shorts) for kind, shorts in kinds.items()}
+    types = {kind: _type_of(kind) for kind, shorts in kinds.items() if shorts != [kind.rpartition("/")[2]]}
+    members = []
     for number, (full, fields) in enumerate(constructors):
         kind, _, short = full.rpartition("/")
         kind = kind or short
-        if kind not in types:
-            types[kind] = type(kind.rpartition("/")[2], (), {"__doc__": f"The data type `{kind}` of a Bend program.", "__bend_members__": []})
-        names = [field if field.isidentifier() else f"field_{field}" for field in fields]
-        members = {"__bend_ctor__": number, "__doc__": f"`{full}` of a Bend program."}
-        made = dataclasses.make_dataclass(short, names, bases=(types[kind],), namespace=members, frozen=True)
-        setattr(types[kind], short, made)
-        types[kind].__bend_members__.append(made)
-    return types
+        namespace = {"__bend_ctor__": number, "__doc__": f"`{full}` of a Bend program."}
+        bases = (types[kind],) if kind in types else ()
+        names = list(python_names(fields).values())
+        members.append((kind, dataclasses.make_dataclass(called[kind][short], names, bases=bases, namespace=namespace, frozen=True)))
+    # Only now: data classes take attributes of their type for defaults of fields that are called so.
+    for kind, member in members:
+        setattr(types.setdefault(kind, member), member.__name__, member)
+    return types, [member for _, member in members]
+
+
+def _type_of(kind: str) -> type:
+    return type(kind.rpartition("/")[2], (), {"__doc__": f"The data type `{kind}` of a Bend program."})

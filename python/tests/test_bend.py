@@ -1,5 +1,6 @@
 """Functions of Bend programs."""
 
+import keyword
 import pickle
 import signal
 import threading
@@ -8,6 +9,7 @@ import time
 import girih
 import numpy as np
 import pytest
+from girih.names import python_names
 
 TEXT = """
 type Shape:
@@ -97,6 +99,76 @@ def test_data_types_are_data_classes(program):
             assert radius == 3.0
         case _:
             pytest.fail("it is a circle")
+
+
+def test_a_type_with_one_constructor_of_its_name_is_its_class():
+    program = girih.bend(
+        text="""
+object Point { x: u24, y: u24 }
+
+type Alone:
+  Alone { left: u24 }
+
+def flip(p: Point) -> Point:
+  open Point: p
+  return Point { x: p.y, y: p.x }
+
+def left(a: Alone) -> u24:
+  match a:
+    case Alone/Alone:
+      return a.left
+""",
+        device="cpu",
+    )
+    flipped = program.flip(program.Point(1, y=2))
+    assert flipped == program.Point(2, 1) and type(flipped) is program.Point is program.Point.Point
+    assert repr(flipped) == "Point(x=2, y=1)" and program.left(program.Alone(5)) == 5
+    assert program.Point.__match_args__ == ("x", "y")
+
+
+NAMES = """
+type Odd:
+  class { from: u24, left-child: u24, left_child: u24, left.child: u24, Plain: u24, --init--: u24 }
+  Plain
+
+def is() -> Odd:
+  return Odd/class { from: 1, left-child: 2, left_child: 3, left.child: 4, Plain: 5, --init--: 6 }
+
+def from-to(odd: Odd) -> u24:
+  match odd:
+    case Odd/class:
+      return odd.from
+    case Odd/Plain:
+      return 0
+
+def from_to(x: u24) -> u24:
+  return x + 1
+
+def _native(x: u24) -> u24:
+  return x + 2
+"""
+
+
+def test_names_that_python_does_not_have():
+    program = girih.bend(text=NAMES, device="cpu")
+    odd = program.is_()
+    assert odd == program["is"]() == program.Odd.class_(1, 2, 3, 4, 5, 6) and odd != program.Odd.Plain()
+    assert odd.__match_args__ == ("from_", "left_child_", "left_child", "left_child__", "Plain", "__init___")
+    assert (odd.from_, odd.left_child_, odd.left_child, odd.left_child__, odd.Plain) == (1, 2, 3, 4, 5)
+    # A name that Python has stays, in whatever order they come.
+    assert program.from_to(1) == 2 and program.from_to_(odd) == program["from-to"](odd) == 1
+    assert program._native_(1) == program["_native"](1) == 3
+    assert {"is_", "from_to_", "_native_", "Odd"} <= set(dir(program))
+    assert program.Maybe.None_() == program.Maybe.None_() != program.Maybe.Some(1)
+
+
+def test_no_two_names_become_one():
+    names = ["a-b", "a.b", "a_b", "a_b_", "None", "None_", "2d", "_2d", "", "\ufb01", "fi", "__eq__", "x\u00b2"]
+    called = python_names(names, taken=["fi", "x2"])
+    assert list(called) == names and len(set(called.values())) == len(names)
+    assert all(name.isidentifier() and not keyword.iskeyword(name) for name in called.values())
+    kept = {name: called[name] for name in ("a_b", "a_b_", "None_", "_2d")}
+    assert kept == {name: name for name in kept} and not {"fi", "x2", "__eq__"} & set(called.values())
 
 
 def test_trees(program):
