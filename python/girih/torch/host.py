@@ -1,6 +1,7 @@
 """The host's view of tensors of the device, and the operations that fall back to it.
 
-On the device `cpu` the host's bytes are the device's memory. On others a storage is copied, and copied back if the operation has written to it.
+On the device `cpu` the host's bytes are the device's memory. On others what lies between a tensor's first and last element is copied, and copied back if the
+operation has written to it.
 
 Invariant: an operation that runs here is counted, and warned of once by its name; in strict mode it is refused.
 """
@@ -8,12 +9,12 @@ Invariant: an operation that runs here is counted, and warned of once by its nam
 import ctypes
 import functools
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 
 import torch
 from torch.utils import _pytree
 
-from girih.torch import device, storages
+from girih.torch import device, extents, storages
 
 _counts = Counter()
 _reasons = {}
@@ -44,7 +45,9 @@ class HostView:
 
     def __init__(self):
         self._whole = {}
-        self._written = set()
+        # The bytes of each storage that are here, and those that were written, from where to where.
+        self._read = defaultdict(list)
+        self._written = defaultdict(list)
         self._is_host_memory = device.current().kind == "cpu"
         device.synchronize()
 
@@ -55,32 +58,44 @@ class HostView:
         if tensor.numel() == 0:
             return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype)
         whole = self._bytes(tensor)
+        self._fetch(tensor)
         usable = whole.numel() // tensor.element_size() * tensor.element_size()
         return whole[:usable].view(tensor.dtype).as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
 
     def written(self, tensor: torch.Tensor) -> None:
-        """Says that the operation writes to a tensor."""
+        """Says that the operation writes to a tensor that `of` was asked for."""
         if tensor.device.type == "girih" and tensor.numel():
-            self._written.add(tensor.untyped_storage().data_ptr())
+            self._written[tensor.untyped_storage().data_ptr()].append(extents.of(tensor))
 
     def write_back(self) -> None:
         """Brings what was written to the device."""
         if self._is_host_memory:
             return
-        for address in self._written:
+        for address, changed in self._written.items():
             buffer, whole = self._whole[address]
-            buffer.write(_memory(whole), 0)
+            for start, end in extents.merged(changed):
+                buffer.write(_memory(whole[start:end]), start)
 
     def _bytes(self, tensor):
+        """A tensor of all bytes of a storage. Where they are copies, those that nobody has asked for are not there, and take no memory."""
         buffer = storages.buffer_of(tensor)
         if buffer.address not in self._whole:
             if self._is_host_memory:
                 whole = storages.host_bytes(buffer.address, buffer.nbytes, buffer)
             else:
                 whole = torch.empty(buffer.nbytes, dtype=torch.uint8)
-                buffer.read_into(_memory(whole), 0)
             self._whole[buffer.address] = (buffer, whole)
         return self._whole[buffer.address][1]
+
+    def _fetch(self, tensor):
+        """Copies the bytes of a tensor that are not here yet."""
+        if self._is_host_memory:
+            return
+        address = tensor.untyped_storage().data_ptr()
+        buffer, whole = self._whole[address]
+        for start, end in extents.missing(extents.of(tensor), self._read[address]):
+            buffer.read_into(_memory(whole[start:end]), start)
+        self._read[address] = extents.merged([*self._read[address], extents.of(tensor)])
 
 
 def _memory(whole):
