@@ -1,13 +1,19 @@
 """A module `triton` where none is installed: what Inductor's code generation asks of it while nothing runs in Triton itself.
 
 Kernels are written as text, which Girih's own compiler reads. So decorators return what they are given, and names of the language stand for themselves.
-Invariant: a real `triton` is never replaced, and calling what would compile or run a kernel is an error.
+Invariant: a real `triton` is never replaced, and calling what would compile or run a kernel is an error that says what to import instead.
 """
 
 import importlib.machinery
 import importlib.util
 import sys
 import types
+
+
+def _refused(name):
+    """The error of what only Triton itself can run."""
+    hint = "import `girih.triton` for kernels on devices of Girih, or install Triton"
+    return RuntimeError(f"`{name}` of Triton cannot be run: there is only Girih's stand-in for the module `triton`; {hint}")
 
 
 class _Named:
@@ -17,7 +23,14 @@ class _Named:
         self.name = name
 
     def __call__(self, *arguments, **named):
-        raise RuntimeError(f"`{self.name}` of Triton cannot be run: there is only Girih's stand-in for the module `triton`")
+        raise _refused(self.name)
+
+
+class _Unlaunchable(_Named):
+    """A kernel of a library that takes the stand-in for Triton."""
+
+    def __getitem__(self, grid):
+        raise _refused(self.name)
 
 
 class dtype(_Named):
@@ -108,11 +121,14 @@ class _Language(types.ModuleType):
 
 
 def _jit(function=None, **options):
-    return function if function is not None else lambda decorated: decorated
+    """Functions of PyTorch's own are read as text, and stay as they are; nobody can launch others."""
+    if function is None:
+        return _jit
+    return function if function.__module__.partition(".")[0] == "torch" else _Unlaunchable(function.__name__)
 
 
 def _view(input, shape, _semantic=None):
-    raise RuntimeError("`view` of Triton cannot be run: there is only Girih's stand-in for the module `triton`")
+    raise _refused("view")
 
 
 def _cdiv(a, b):
