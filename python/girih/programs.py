@@ -124,7 +124,8 @@ def _classes(constructors: list[tuple[str, list[str]]]) -> tuple[dict[str, Any],
         namespace = {"__bend_ctor__": number, "__doc__": f"`{full}` of a Bend program."}
         bases = (types[kind],) if kind in types else ()
         names = list(python_names(fields).values())
-        members.append((kind, dataclasses.make_dataclass(called[kind][short], names, bases=bases, namespace=namespace, frozen=True)))
+        member = dataclasses.make_dataclass(called[kind][short], names, bases=bases, namespace=namespace, frozen=True)
+        members.append((kind, member))
     # Only now: data classes take attributes of their type for defaults of fields that are called so.
     for kind, member in members:
         setattr(types.setdefault(kind, member), member.__name__, member)
