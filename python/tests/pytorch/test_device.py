@@ -216,3 +216,14 @@ def test_autocast_computes_as_on_the_processor(compiled):
     torch.testing.assert_close(ours[1].cpu(), theirs[1], rtol=2e-2, atol=2e-2)
     with pytest.raises(RuntimeError, match="unsafe in autocast"), torch.autocast("girih"):
         F.binary_cross_entropy(x.sigmoid().to("girih"), x.sigmoid().to("girih"))
+
+
+def test_the_device_is_chosen_by_its_name_or_itself():
+    there = girih.torch.current()
+    girih.torch.use(there)
+    girih.torch.use(there.name)
+    assert girih.torch.current() == there
+    with pytest.raises(TypeError, match="a device is a name"):
+        girih.torch.use(3)
+    with pytest.raises(TypeError, match="takes the name of a device"):
+        girih.torch.use(None)
