@@ -36,6 +36,7 @@ const verbs = {
   },
   check: async (file) => JSON.parse(compiler.check(JSON.stringify(file))),
   show: async (file, form) => JSON.parse(compiler.show(JSON.stringify(file), form)),
+  step: async (file, steps) => JSON.parse(compiler.step(JSON.stringify(file), steps)),
   run: async (file, device, input) => JSON.parse(await compiler.run(JSON.stringify(file), device, input)),
   paint: async (file, device, [width, height]) =>
     JSON.parse(await compiler.paint(JSON.stringify(file), device, width, height)),
