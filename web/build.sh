@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the playground: `web/build.sh [FOLDER]` writes a folder of static files, `target/playground` if none is named; and the npm package into `target/npm`.
+# Builds the playground: `web/build.sh [FOLDER]` writes a folder of static files, `target/playground` if none is named; and the npm package into
+# the folder `npm` beside it.
 #
 # Needs Node with npm, and a compiler for WebAssembly: rustup's target where it is installed (`rustup target add wasm32-unknown-unknown`), else Debian's `rustc-web`, as
 # `.ci/web.sh` does. `wasm-bindgen` is taken from the path if it has the version of Cargo.lock, and installed below `target` if not.
@@ -27,10 +28,11 @@ if [ "$("$bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
 fi
 
 npm ci --prefix web --no-audit --no-fund --loglevel=error
-rm -rf "$folder" "$built/npm"
+packed="$(dirname "$folder")/npm"
+rm -rf "$folder" "$packed"
 mkdir -p "$folder"
 "$bindgen" --target web --no-typescript --out-dir "$folder" --out-name compiler "$module"
-node web/bundle.mjs "$folder" "$built/npm"
+node web/bundle.mjs "$folder" "$packed"
 
 size() { gzip -9 -c "$1" | wc -c; }
 printf 'playground: %s, %s bytes of WebAssembly, %s compressed\n' "$folder" "$(wc -c <"$folder/compiler_bg.wasm")" "$(size "$folder/compiler_bg.wasm")"
