@@ -8,30 +8,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 folder="${1:-target/playground}"
 target=wasm32-unknown-unknown
-built="${CARGO_TARGET_DIR:-target}"
-mkdir -p "$built"
-built="$(cd "$built" && pwd)"
 
 # shellcheck disable=SC1091
 . web/compiler.sh
 web_cargo build -p girih-web --target "$target" --profile web --locked
 module="$web_target/$target/web/girih_web.wasm"
 
-# The glue is written by exactly the version that the module was compiled with.
-version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p;}' Cargo.lock)
-bindgen=wasm-bindgen
-if [ "$("$bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
-  bindgen="$built/tools/bin/wasm-bindgen"
-  if [ "$("$bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
-    cargo install wasm-bindgen-cli --version "$version" --root "$built/tools"
-  fi
-fi
-
 npm ci --prefix web --no-audit --no-fund --loglevel=error
 packed="$(dirname "$folder")/npm"
 rm -rf "$folder" "$packed"
 mkdir -p "$folder"
-"$bindgen" --target web --no-typescript --out-dir "$folder" --out-name compiler "$module"
+web_bindgen "$module" "$folder"
 node web/bundle.mjs "$folder" "$packed"
 
 size() { gzip -9 -c "$1" | wc -c; }

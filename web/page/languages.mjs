@@ -81,7 +81,7 @@ export const languages = { bend, gir, hvm, py };
 /** Colours that can be read on light and on dark. */
 export const colours = syntaxHighlighting(
   HighlightStyle.define([
-    { tag: tags.comment, color: "light-dark(#6b7680, #8b96a0)", fontStyle: "italic" },
+    { tag: tags.comment, color: "light-dark(#5c6770, #8b96a0)", fontStyle: "italic" },
     { tag: tags.keyword, color: "light-dark(#9a3a86, #e29ad3)" },
     { tag: tags.typeName, color: "light-dark(#0f6b8f, #7cc7ea)" },
     { tag: tags.string, color: "light-dark(#8a5a00, #e5c07b)" },

@@ -31,6 +31,7 @@ let timer;
 function file() {
   return { language: $("language").value, text: editor.text };
 }
+const isKernel = (language) => language === "gir" || language === "py";
 const status = (text) => ($("status").textContent = text);
 
 function changed() {
@@ -142,7 +143,9 @@ async function act() {
   running = false;
   buttons();
   if (!ran) return;
-  $("result").textContent = ran.result === null ? "" : `Result: ${ran.result}`;
+  // Kernels give arrays, which say themselves what they are.
+  const label = isKernel($("language").value) ? "" : "Result: ";
+  $("result").textContent = ran.result === null ? "" : label + ran.result;
   $("diagnostics").textContent = ran.text;
   $("stats").textContent = [ran.choice, ran.stats].filter(Boolean).join("\n");
   if (ran.findings.length) editor.say(ran.findings);
@@ -172,6 +175,12 @@ async function opened(name) {
   if (answer) $(`panel-${name}`).querySelector("pre").textContent = answer.text;
 }
 
+/** Kernels have no core, and are no nets. */
+function forms(language) {
+  for (const form of ["core", "net"]) $(`tab-${form}`).hidden = isKernel(language);
+  if (isKernel(language) && ["core", "net"].includes(tab.current())) tab.show("result");
+}
+
 function load(program, own = true) {
   player.pause();
   isHeld = false;
@@ -179,6 +188,7 @@ function load(program, own = true) {
   for (const id of ["output", "result", "diagnostics", "stats", "rate", "trouble"]) $(id).textContent = "";
   for (const id of ["width", "height"]) $(id).value = "";
   $("language").value = program.language;
+  forms(program.language);
   editor.open(program);
   return check();
 }

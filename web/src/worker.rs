@@ -146,3 +146,18 @@ pub fn frame(time: f32) -> Result<JsValue, JsError> {
 pub fn how() -> String {
     PAINTING.with_borrow(|ready| ready.as_ref().and_then(|ready| ready.painting.how())).unwrap_or_default()
 }
+
+/// Runs the conformance suite's cases of the table of operations on the browser's device: how many passed and were refused, and what failed.
+#[cfg(feature = "conform")]
+#[wasm_bindgen(jspi)]
+pub fn conform() -> Result<String, JsError> {
+    let selector = devices::Selector::Wgpu(Some("0".to_owned()));
+    let device = devices::open(&selector, None).map_err(|error| JsError::new(&error.to_string()))?;
+    let (mut score, mut failed) = (girih_conform::Score::default(), vec![]);
+    for group in girih_conform::table_groups() {
+        let mut told = |failure: girih_conform::Failure| failed.push(json!({"case": failure.case, "what": failure.what}));
+        let scores = girih_conform::run_on(&group, &mut [device.clone()], &mut told);
+        scores.into_iter().for_each(|one| score.add(one));
+    }
+    answer(&json!({"passed": score.passed, "refused": score.refused, "failed": failed}))
+}

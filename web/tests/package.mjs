@@ -4,16 +4,15 @@
 import { chromium } from "playwright-core";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { createServer } from "node:http";
 import { cp, mkdir, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { extname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { serve } from "./serve.mjs";
 
 const folder = resolve(process.argv[2]);
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const PATIENCE = 120_000;
-const KINDS = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm", ".bend": "text/plain" };
 /** The lines of the sample page that a user writes for a live shader, at most. */
 const MOST_LINES = 50;
 
@@ -39,21 +38,6 @@ async function types(place, packed) {
   const tsc = here("../node_modules/typescript/bin/tsc");
   const flags = ["--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler", "--lib", "es2022,dom"];
   execFileSync(process.execPath, [tsc, ...flags, "sample.ts"], { cwd: place, stdio: "inherit" });
-}
-
-/** Serves a folder. Gives the address, and what ends it. */
-async function serve(place) {
-  const server = createServer(async (request, answer) => {
-    const name = new URL(request.url, "http://localhost").pathname.replace(/\/$/, "/index.html");
-    try {
-      const bytes = await readFile(join(place, name));
-      answer.writeHead(200, { "Content-Type": KINDS[extname(name)] ?? "text/plain" }).end(bytes);
-    } catch {
-      answer.writeHead(404).end();
-    }
-  });
-  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
-  return [`http://127.0.0.1:${server.address().port}/`, () => server.close()];
 }
 
 async function site(place, packed) {
