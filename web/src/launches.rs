@@ -184,7 +184,8 @@ impl Reader<'_> {
             let error = self.wrong(self.line.clone(), "this is no run line of a kernel".to_owned());
             vec![error.hint("write the kernel, the grid, and each argument by its name: `# run: double[1](x_ptr=f32[1, 2], BLOCK=2)`")]
         };
-        let (open, close) = written.find('[').zip(written.find(']')).filter(|(open, close)| open < close).ok_or_else(shape)?;
+        let (open, close) =
+            written.find('[').zip(written.find(']')).filter(|(open, close)| open < close).ok_or_else(shape)?;
         let inside = written[close + 1..].trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
         if inside.is_none() {
             return Err(shape());
@@ -238,7 +239,8 @@ impl Reader<'_> {
         }
         for (slot, part) in grid.iter_mut().zip(parts) {
             let number = part.trim().parse();
-            *slot = number.map_err(|_| vec![self.wrong(place.clone(), format!("`{part}` is not a number of programs"))])?;
+            *slot =
+                number.map_err(|_| vec![self.wrong(place.clone(), format!("`{part}` is not a number of programs"))])?;
         }
         Ok(grid)
     }

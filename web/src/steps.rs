@@ -36,7 +36,9 @@ pub enum Stepped {
 /// The net of a text after so many steps.
 pub fn after(file: &File, steps: u64) -> Stepped {
     match snapshot(file, steps) {
-        Ok(Snapshot { steps, rule, is_normal, text, picture }) => Stepped::Net { steps, rule, is_normal, text, picture },
+        Ok(Snapshot { steps, rule, is_normal, text, picture }) => {
+            Stepped::Net { steps, rule, is_normal, text, picture }
+        }
         Err(error) => Stepped::Not(Findings::of(&error)),
     }
 }
@@ -65,13 +67,18 @@ mod tests {
         let file = File::new(Language::Hvm, "@main = a & @square ~ (7 a)\n@square = ({$([*] $(b r)) b} r)\n");
         let mut last = String::new();
         for step in 0..7 {
-            let Stepped::Net { steps, is_normal, text, picture, .. } = after(&file, step) else { panic!("it is a net") };
+            let Stepped::Net { steps, is_normal, text, picture, .. } = after(&file, step) else {
+                panic!("it is a net")
+            };
             assert_eq!((steps, is_normal), (step, step == 6), "{text}");
             assert!(text != last && picture.is_some_and(|svg| svg.starts_with("<svg")), "{text}");
             last = text;
         }
         assert_eq!(last, "49");
-        assert!(matches!(after(&File::new(Language::Bend, "def main():\n  return {1 2} + 3\n"), 1), Stepped::Net { steps: 1, .. }));
+        assert!(matches!(
+            after(&File::new(Language::Bend, "def main():\n  return {1 2} + 3\n"), 1),
+            Stepped::Net { steps: 1, .. }
+        ));
         assert!(matches!(after(&File::new(Language::Gir, ""), 1), Stepped::Not(_)));
         assert!(matches!(after(&file, MOST + 1), Stepped::Not(_)));
     }

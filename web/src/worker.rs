@@ -155,7 +155,8 @@ pub fn conform() -> Result<String, JsError> {
     let device = devices::open(&selector, None).map_err(|error| JsError::new(&error.to_string()))?;
     let (mut score, mut failed) = (girih_conform::Score::default(), vec![]);
     for group in girih_conform::table_groups() {
-        let mut told = |failure: girih_conform::Failure| failed.push(json!({"case": failure.case, "what": failure.what}));
+        let mut told =
+            |failure: girih_conform::Failure| failed.push(json!({"case": failure.case, "what": failure.what}));
         let scores = girih_conform::run_on(&group, &mut [device.clone()], &mut told);
         scores.into_iter().for_each(|one| score.add(one));
     }

@@ -410,9 +410,12 @@ fn a_net_is_read_back_after_each_step() {
             if step < 12 {
                 let mut there = text.clone();
                 there.definitions[0].net = readback::net(&machine, root);
-                let Ok(again) = Book::new(&parse(&there.to_string()).expect("what is read back is a net")) else { break };
+                let Ok(again) = Book::new(&parse(&there.to_string()).expect("what is read back is a net")) else {
+                    break;
+                };
                 compared += 1;
-                let reduced = reduce(&again, &limits, None).unwrap_or_else(|errors| panic!("{seed}: {}", said(&errors)));
+                let reduced =
+                    reduce(&again, &limits, None).unwrap_or_else(|errors| panic!("{seed}: {}", said(&errors)));
                 assert_eq!(renamed(&reduced.text), renamed(&whole.text), "seed {seed}, step {step}:\n{there}");
             }
             if machine.step().expect("the run has ended").is_none() {
