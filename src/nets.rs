@@ -1,5 +1,7 @@
 //! Interaction nets as text: opens, reads, draws and reduces `.hvm` files, and runs them with the effects that they ask for.
 
+mod steps;
+
 use crate::error::Error;
 use crate::kernels::Kernels;
 use crate::stack::on_big_stack;
@@ -17,6 +19,7 @@ use girih_term::hvm::ast;
 use girih_term::io::Host;
 use std::num::NonZeroUsize;
 use std::path::Path;
+pub use steps::Snapshot;
 use web_time::Instant;
 
 /// A book of nets.

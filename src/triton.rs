@@ -342,7 +342,8 @@ const CLIMB: usize = 16;
 
 impl Loader for Folders {
     fn module(&self, from: &str, up: usize, path: &str) -> Result<Option<LoadedFile>, String> {
-        let own = std::path::absolute(from).map_err(|e| e.to_string())?;
+        // Where there is no current folder, as in a browser, there are no files either.
+        let Ok(own) = std::path::absolute(from) else { return Ok(None) };
         let mut folder = own.parent().map(Path::to_path_buf);
         for _ in 1..up {
             folder = folder.and_then(|f| f.parent().map(Path::to_path_buf));

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# What compiles for WebAssembly: sourced by `web/build.sh` and `.ci/web.sh`, from the repository's folder. Sets `web_target`, the folder of what is built, and defines `web_cargo`.
+# What compiles for WebAssembly: sourced by `web/build.sh` and `.ci/web.sh`, from the repository's folder. Sets `web_target`, the folder of what is built, and defines `web_cargo`
+# and `web_bindgen`.
 #
 # Rustup's target is taken where it is installed; elsewhere Debian's compiler builds the standard library itself, from the sources that its archive has.
 
@@ -22,3 +23,16 @@ else
       cargo "$@" -Zbuild-std=std,panic_abort
   }
 fi
+
+# Writes the glue of a module into a folder: `web_bindgen MODULE FOLDER`. It is written by exactly the version that the module was compiled with.
+web_bindgen() {
+  local version bindgen=wasm-bindgen tools="${CARGO_TARGET_DIR:-target}/tools"
+  version=$(sed -n '/^name = "wasm-bindgen"$/{n;s/version = "\(.*\)"/\1/p;}' Cargo.lock)
+  if [ "$("$bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
+    bindgen="$tools/bin/wasm-bindgen"
+    if [ "$("$bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
+      cargo install wasm-bindgen-cli --version "$version" --root "$tools"
+    fi
+  fi
+  "$bindgen" --target web --no-typescript --out-dir "$2" --out-name compiler "$1"
+}

@@ -10,7 +10,9 @@ const own = [
   ["Effects: hello", "hello.bend"],
   ["Superposition (a net)", "superposition.bend"],
   ["Square (a net as text)", "square.hvm"],
-  ["Softmax (a kernel)", "softmax.gir"],
+  ["Triton: softmax", "softmax.py"],
+  ["Triton: matrix product", "matmul.py"],
+  ["Softmax (a kernel of the IR)", "softmax.gir"],
 ];
 
 /** Each with its title, its language, its text, and the file that it comes from, in the repository. */

@@ -8,6 +8,7 @@
 //! Invariant: a case that a device runs can fail. A case that a device refuses is counted as refused, with the reason, and only
 //! the errors that name a lacking feature or limit count as such.
 
+#[cfg(feature = "cpu")]
 mod apart;
 mod compare;
 mod edges;
@@ -20,6 +21,7 @@ mod suite;
 mod table;
 mod tiles;
 
+#[cfg(feature = "cpu")]
 pub use apart::{Place, run_apart};
 pub use compare::{Expectation, Mismatch};
 pub use emission::{Emission, Sheet, emit_group};

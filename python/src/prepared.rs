@@ -3,8 +3,8 @@
 use crate::device::Device;
 use crate::error::{exception, wrong};
 use crate::storage::memory_at;
-use girih::kernels::{Arg, TritonKernel};
 use girih::ir::Scalar;
+use girih::kernels::{Arg, TritonKernel};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -44,7 +44,8 @@ impl Prepared {
                     let address = rest.next().ok_or_else(|| self.wrong_count(addresses.len()))?;
                     let found = memory_at(*address).filter(|(buffer, _)| buffer.owner() == &self.device);
                     let name = self.device.shown();
-                    let found = found.ok_or_else(|| wrong(format!("there is no memory of {name} at {address:#x}"), None))?;
+                    let found =
+                        found.ok_or_else(|| wrong(format!("there is no memory of {name} at {address:#x}"), None))?;
                     Some(Arg::of_elements(*scalar, found.0.rest_from(found.1)?))
                 }
             });

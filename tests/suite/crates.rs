@@ -39,7 +39,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("girih-lsp", &["girih", "base", "bend"]),
     ("girih-cli", &["girih", "base", "bend", "ir", "runtime", "machine", "term", "net", "conform", "bench", "lsp"]),
     ("girih-python", &["girih"]),
-    ("girih-web", &["girih", "base", "term", "net", "bend"]),
+    ("girih-web", &["girih", "base", "term", "net", "bend", "conform"]),
 ];
 
 /// What build scripts may use.

@@ -50,10 +50,20 @@ export class Compiler {
 
   /** Ends whatever runs, at once, and starts anew. */
   stop() {
+    const asked = this.#end();
+    this.#start();
+    for (const { reject } of asked) reject(new Stopped());
+  }
+
+  /** Ends whatever runs, for good: nothing is answered any more. */
+  close() {
+    for (const { reject } of this.#end()) reject(new Stopped());
+  }
+
+  #end() {
     this.#worker.terminate();
     const asked = [...this.#asked.values()];
     this.#asked.clear();
-    this.#start();
-    for (const { reject } of asked) reject(new Stopped());
+    return asked;
   }
 }

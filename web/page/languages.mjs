@@ -5,10 +5,10 @@ import { tags } from "@lezer/highlight";
 
 const words = (text) => new Set(text.split(" "));
 
-/** A tokenizer from what differs: comments, keywords, and the words that are types. */
-function language({ comment, block, keywords, types, name }) {
+/** A tokenizer from what differs: comments, keywords, the words that are types, and what marks a text of several lines. */
+function language({ comment, block, keywords, types, name, long }) {
   return StreamLanguage.define({
-    startState: () => ({ isInBlock: false }),
+    startState: () => ({ isInBlock: false, longEnd: null }),
     languageData: { commentTokens: block ? { line: comment, block: { open: block[0], close: block[1] } } : { line: comment } },
     token(stream, state) {
       if (state.isInBlock || (block && stream.match(block[0]))) {
@@ -16,6 +16,13 @@ function language({ comment, block, keywords, types, name }) {
         if (state.isInBlock) stream.skipToEnd();
         else stream.match(block[1]);
         return "comment";
+      }
+      const opened = state.longEnd ?? (long && stream.match(long)?.[0]);
+      if (opened) {
+        state.longEnd = stream.skipTo(opened) ? null : opened;
+        if (state.longEnd) stream.skipToEnd();
+        else stream.match(opened);
+        return "string";
       }
       if (stream.eatSpace()) return null;
       if (stream.match(comment)) {
@@ -59,12 +66,22 @@ const gir = language({
 
 const hvm = language({ comment: "//", keywords: words("main"), types: words(""), name: /^@?[A-Za-z_][\w./-]*/ });
 
-export const languages = { bend, gir, hvm };
+const py = language({
+  comment: "#",
+  keywords: words(
+    "and as assert break class continue def del elif else except False finally for from global if import in is lambda None nonlocal not or pass raise return True try while with",
+  ),
+  types: words("tl triton int float bool str constexpr"),
+  long: /^(?:"""|''')/,
+  name: /^@?[A-Za-z_]\w*/,
+});
+
+export const languages = { bend, gir, hvm, py };
 
 /** Colours that can be read on light and on dark. */
 export const colours = syntaxHighlighting(
   HighlightStyle.define([
-    { tag: tags.comment, color: "light-dark(#6b7680, #8b96a0)", fontStyle: "italic" },
+    { tag: tags.comment, color: "light-dark(#5c6770, #8b96a0)", fontStyle: "italic" },
     { tag: tags.keyword, color: "light-dark(#9a3a86, #e29ad3)" },
     { tag: tags.typeName, color: "light-dark(#0f6b8f, #7cc7ea)" },
     { tag: tags.string, color: "light-dark(#8a5a00, #e5c07b)" },

@@ -28,7 +28,7 @@ export async function toFragment({ language, text }) {
 /** The program that a fragment holds; null if it is none. Throws if it is damaged. */
 export async function fromFragment(fragment) {
   const [version, language, base64] = fragment.replace(/^#/, "").split(",");
-  if (version !== VERSION || !["bend", "gir", "hvm"].includes(language) || base64 === undefined) return null;
+  if (version !== VERSION || !["bend", "gir", "hvm", "py"].includes(language) || base64 === undefined) return null;
   const packed = Uint8Array.from(atob(base64.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
   const bytes = await through(new DecompressionStream("deflate-raw"), packed, MOST);
   return { language, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };

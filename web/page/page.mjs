@@ -3,6 +3,7 @@
 import { Compiler, Stopped } from "./compiler.mjs";
 import { Editor } from "./editor.mjs";
 import { fromFragment, toFragment } from "./link.mjs";
+import { NetView } from "./net.mjs";
 import { Player } from "./player.mjs";
 import { tabs } from "./tabs.mjs";
 
@@ -15,6 +16,7 @@ const MOST_OUTPUT = 1 << 20;
 const compiler = new Compiler();
 const player = new Player(compiler, $("canvas"));
 const editor = new Editor($("editor"), { changed, run: act });
+const net = new NetView((...question) => ask(...question), file);
 const tab = tabs($("tabs"), opened);
 
 /** What the text is, as the compiler has said last; none while it has not. */
@@ -22,9 +24,14 @@ let checked = null;
 let running = false;
 /** Whether the picture is to stand still. */
 let isHeld = false;
+/** Whether the text may run by itself. That of a link may not, before somebody has asked for it. */
+let mayRun = true;
 let timer;
 
-const file = () => ({ language: $("language").value, text: editor.text });
+function file() {
+  return { language: $("language").value, text: editor.text };
+}
+const isKernel = (language) => language === "gir" || language === "py";
 const status = (text) => ($("status").textContent = text);
 
 function changed() {
@@ -65,9 +72,16 @@ async function check() {
     player.pause();
     if (tab.current() === "picture") tab.show("result");
   }
-  if (answer.shader) await paint(answer.shader);
-  else opened(tab.current());
+  if (!answer.shader) opened(tab.current());
+  else if (mayRun) await paint(answer.shader);
+  else invite();
   return answer;
+}
+
+/** A shader came with a link: it waits for whoever looks at it. */
+function invite() {
+  tab.show("picture");
+  $("rate").textContent = "This shader came with a link. Play runs it.";
 }
 
 /** Makes the shader of the text ready, and shows it: playing, unless it was paused. */
@@ -112,6 +126,7 @@ function buttons() {
 /** Runs the program, or plays the shader. */
 async function act() {
   if (running) return;
+  mayRun = true;
   const what = checked ?? (await check());
   if (!what) return;
   if (what.shader) {
@@ -128,7 +143,9 @@ async function act() {
   running = false;
   buttons();
   if (!ran) return;
-  $("result").textContent = ran.result === null ? "" : `Result: ${ran.result}`;
+  // Kernels give arrays, which say themselves what they are.
+  const label = isKernel($("language").value) ? "" : "Result: ";
+  $("result").textContent = ran.result === null ? "" : label + ran.result;
   $("diagnostics").textContent = ran.text;
   $("stats").textContent = [ran.choice, ran.stats].filter(Boolean).join("\n");
   if (ran.findings.length) editor.say(ran.findings);
@@ -152,17 +169,26 @@ compiler.written = (text) => {
 
 /** A tab was opened: what it shows is made then. */
 async function opened(name) {
-  if (!["core", "ir", "net", "wgsl"].includes(name)) return;
+  if (name === "net") return net.show();
+  if (!["core", "ir", "wgsl"].includes(name)) return;
   const answer = await ask("show", file(), name);
   if (answer) $(`panel-${name}`).querySelector("pre").textContent = answer.text;
 }
 
-function load(program) {
+/** Kernels have no core, and are no nets. */
+function forms(language) {
+  for (const form of ["core", "net"]) $(`tab-${form}`).hidden = isKernel(language);
+  if (isKernel(language) && ["core", "net"].includes(tab.current())) tab.show("result");
+}
+
+function load(program, own = true) {
   player.pause();
   isHeld = false;
-  for (const id of ["output", "result", "diagnostics", "stats", "trouble"]) $(id).textContent = "";
+  mayRun = own;
+  for (const id of ["output", "result", "diagnostics", "stats", "rate", "trouble"]) $(id).textContent = "";
   for (const id of ["width", "height"]) $(id).value = "";
   $("language").value = program.language;
+  forms(program.language);
   editor.open(program);
   return check();
 }
@@ -219,16 +245,17 @@ async function open(example) {
     $("notice").hidden = false;
   }
   // A shader plays on, and is not waited for.
-  load(program ?? example);
+  load(program ?? example, program === null);
   return program ?? example;
 }
 
 $("run").onclick = act;
 $("stop").onclick = stop;
 $("share").onclick = share;
-$("language").onchange = () => load(file());
+$("language").onchange = () => load(file(), mayRun);
 $("device").onchange = () => check();
 $("pause").onclick = () => {
+  if (!mayRun) return act();
   isHeld = !player.isPaused;
   if (!isHeld) return go(player.play());
   player.pause();
@@ -236,9 +263,10 @@ $("pause").onclick = () => {
 };
 $("time").onchange = () => {
   isHeld = true;
+  if (!mayRun) return act();
   go(player.seek(Number($("time").value) || 0));
 };
-for (const side of ["width", "height"]) $(side).onchange = () => checked?.shader && paint(checked.shader);
+for (const side of ["width", "height"]) $(side).onchange = () => mayRun && checked?.shader && paint(checked.shader);
 window.addEventListener("hashchange", () => {
   $("examples").value = "";
   open(file());

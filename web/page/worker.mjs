@@ -31,11 +31,16 @@ const verbs = {
   async device() {
     if (!("gpu" in navigator)) return { is_there: false, why: "this browser has no WebGPU" };
     if (!suspends) return { is_there: false, why: "this browser cannot suspend WebAssembly while a device works" };
-    if (!(await navigator.gpu.requestAdapter())) return { is_there: false, why: "the browser offers no adapter for WebGPU" };
-    return JSON.parse(await compiler.device());
+    const adapter = await navigator.gpu.requestAdapter();
+    if (!adapter) return { is_there: false, why: "the browser offers no adapter for WebGPU" };
+    // Most browsers tell only who has made it and of which kind it is.
+    const { description, vendor, architecture } = adapter.info;
+    const name = description || [vendor, architecture].filter(Boolean).join(" ");
+    return { ...JSON.parse(await compiler.device()), name };
   },
   check: async (file) => JSON.parse(compiler.check(JSON.stringify(file))),
   show: async (file, form) => JSON.parse(compiler.show(JSON.stringify(file), form)),
+  step: async (file, steps) => JSON.parse(compiler.step(JSON.stringify(file), steps)),
   run: async (file, device, input) => JSON.parse(await compiler.run(JSON.stringify(file), device, input)),
   paint: async (file, device, [width, height]) =>
     JSON.parse(await compiler.paint(JSON.stringify(file), device, width, height)),

@@ -3,6 +3,7 @@
 //! Invariant: places count UTF-16 units, as JavaScript does, and lie within the text; what is said of another file has no place, but names it.
 
 use crate::files::{File, Language};
+use crate::launches::Launches;
 use girih::kernels::Kernels;
 use girih::nets::Nets;
 use girih::render::Shader;
@@ -81,7 +82,7 @@ fn finding(diagnostic: &Diagnostic, sources: &Sources) -> Finding {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let main = [Language::Bend, Language::Hvm, Language::Gir].map(Language::file);
+    let main = Language::ALL.map(Language::file);
     let label = |label: &girih_base::diag::Label| {
         let file = sources.get(label.span.source).filter(|file| main.contains(&&*file.name));
         let at = |byte: u32| file.map(|file| units(&file.text, byte as usize));
@@ -115,6 +116,10 @@ pub fn check(file: &File) -> Checked {
             Ok(kernels) => Checked { findings: Findings::none(), runs: !kernels.runs.is_empty(), shader: None },
             Err(error) => plain(error.into_report()),
         },
+        Language::Python => match Launches::read(file).and_then(|launches| launches.check().map(|()| launches)) {
+            Ok(launches) => Checked { findings: Findings::none(), runs: !launches.lines.is_empty(), shader: None },
+            Err(error) => plain(error.into_report()),
+        },
     }
 }
 
@@ -146,7 +151,7 @@ mod tests {
     use super::*;
 
     fn bend(text: &str) -> Checked {
-        check(&File { language: Language::Bend, text: text.to_owned() })
+        check(&File::new(Language::Bend, text))
     }
 
     #[test]

@@ -16,15 +16,22 @@ pub enum Language {
     Hvm,
     /// Kernels of the IR.
     Gir,
+    /// Triton kernels in Python.
+    #[serde(rename = "py")]
+    Python,
 }
 
 impl Language {
+    /// All of them.
+    pub const ALL: [Language; 4] = [Language::Bend, Language::Hvm, Language::Gir, Language::Python];
+
     /// The name that a text has in messages.
     pub fn file(self) -> &'static str {
         match self {
             Language::Bend => "main.bend",
             Language::Hvm => "main.hvm",
             Language::Gir => "main.gir",
+            Language::Python => "main.py",
         }
     }
 }
@@ -36,15 +43,24 @@ pub struct File {
     pub language: Language,
     /// The text.
     pub text: String,
+    /// Bend expressions to which `main` is applied.
+    #[serde(default)]
+    pub arguments: Vec<String>,
 }
 
 impl File {
+    /// A text without arguments.
+    pub fn new(language: Language, text: impl Into<String>) -> File {
+        File { language, text: text.into(), arguments: vec![] }
+    }
+
     /// The program of a Bend file, which needs no `main` where it is looked at as a library or a shader.
     pub(crate) fn program(&self, needs_main: bool) -> girih::Program {
         let mut options = if needs_main { girih::Options::default() } else { girih::Options::library() };
         if needs_main {
             // A program that is being tried out has definitions in store, as for `girih run`.
             options.warnings.set(girih::Code::UnusedDefinition, None);
+            options.arguments.clone_from(&self.arguments);
         }
         girih::Program::load(self, &options)
     }

@@ -2,6 +2,7 @@
 
 use crate::check::Findings;
 use crate::files::{File, Language};
+use crate::launches::Launches;
 use girih::devices::Profile;
 use girih::kernels::{KernelForm, Kernels, Language as Shading};
 use girih::nets::{NetForm, Nets};
@@ -41,6 +42,7 @@ pub fn show(file: &File, form: Form) -> Shown {
         Language::Bend => bend(&bend_program(file), form),
         Language::Hvm => Nets::from_text(file.language.file(), &file.text).and_then(|nets| net(&nets, form)),
         Language::Gir => Kernels::from_text(file.language.file(), &file.text).and_then(|gir| kernels(&gir, form)),
+        Language::Python => Launches::read(file).and_then(|launches| python(&launches, form)),
     };
     match shown {
         Ok(text) => Shown::Text { text },
@@ -76,4 +78,10 @@ fn kernels(kernels: &Kernels, form: Form) -> Result<String, Error> {
         Form::Wgsl => KernelForm::Shader(Shading::Wgsl),
     };
     Ok(String::from_utf8_lossy(&kernels.emit(form, Profile::Web)?).into_owned())
+}
+
+/// The kernel of each launch, compiled for what it is given.
+fn python(launches: &Launches, form: Form) -> Result<String, Error> {
+    let shown = launches.compiled()?.into_iter().map(|module| kernels(&Kernels::from_module(module), form));
+    shown.collect::<Result<Vec<_>, _>>().map(|texts| texts.join("\n"))
 }

@@ -7,11 +7,13 @@ use crate::check::Findings;
 use crate::files::{File, Language};
 use crate::host::PageHost;
 use crate::kernels;
+use crate::launches::Launches;
 use girih::devices::{self, Selector};
 use girih::kernels::Kernels;
 use girih::nets::{Nets, Place};
 use girih::render::{Painting, RenderOptions, Shader, Size};
-use girih::{Error, RunDevice, RunOptions};
+use girih::{Code, Diagnostic, Error, RunDevice, RunOptions};
+use girih_base::span::Span;
 use girih_net::reduce::Limits;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
@@ -71,10 +73,17 @@ pub fn run(file: &File, device: Device, input: &str, told: impl FnMut(u32, &[u8]
     let mut host = PageHost::new(input, told);
     let ran = match file.language {
         Language::Bend => program(file, device, &mut host),
+        Language::Hvm | Language::Gir | Language::Python if !file.arguments.is_empty() => Err(no_arguments()),
         Language::Hvm => net(file, &mut host),
         Language::Gir => gir(file, device),
+        Language::Python => Launches::read(file).and_then(|launches| kernel(device, |on| launches.run(on))),
     };
     ran.unwrap_or_else(|error| Ran::failed(&error))
+}
+
+fn no_arguments() -> Error {
+    let error = Diagnostic::new(Code::BadArguments, Span::NONE, "only programs in Bend are given arguments");
+    Error::from(error.hint("write what a net or a kernel is given into its text"))
 }
 
 fn program(file: &File, device: Device, host: &mut PageHost) -> Result<Ran, Error> {
@@ -83,7 +92,7 @@ fn program(file: &File, device: Device, host: &mut PageHost) -> Result<Ran, Erro
     let here = RunOptions { device: RunDevice::Evaluator, memory: MEMORY, ..RunOptions::default() };
     let mut executable = match (program.compile(&here), device) {
         // What needs nets runs as a net, one step after the other.
-        (Err(error), _) if error.code() == Some(girih::Code::NeedsNets) => {
+        (Err(error), _) if error.code() == Some(Code::NeedsNets) => {
             let threads = Some(NonZeroUsize::MIN);
             program.compile(&RunOptions { device: RunDevice::Auto, threads, ..here })?
         }
@@ -112,8 +121,13 @@ fn net(file: &File, host: &mut PageHost) -> Result<Ran, Error> {
 
 fn gir(file: &File, device: Device) -> Result<Ran, Error> {
     let kernels = Kernels::from_text(file.language.file(), &file.text)?;
+    kernel(device, |on| kernels::run(&kernels, on))
+}
+
+/// Runs kernels on a device.
+fn kernel(device: Device, run: impl FnOnce(&girih::runtime::Device) -> Result<String, Error>) -> Result<Ran, Error> {
     let opened = devices::open(&device.selector(), None)?;
-    let text = kernels::run(&kernels, &opened)?;
+    let text = run(&opened)?;
     let choice = format!("{} ({})", devices::kind_name(opened.info().kind), opened.info().name);
     Ok(Ran { findings: Findings::none(), result: Some(text), choice, stats: String::new() })
 }
@@ -133,7 +147,7 @@ mod tests {
     use super::*;
 
     fn file(language: Language, text: &str) -> File {
-        File { language, text: text.to_owned() }
+        File::new(language, text)
     }
 
     fn result(language: Language, text: &str) -> Ran {
@@ -153,6 +167,15 @@ mod tests {
         assert!(ran.result.as_ref().is_some_and(|text| text.ends_with("%x = u32[2, 4, 6, 8]")), "{ran:?}");
         let wrong = result(Language::Gir, &gir.replace("8]", "9]"));
         assert!(wrong.findings.findings[0].message.starts_with("element 3 of `%x`"), "{wrong:?}");
+    }
+
+    #[test]
+    fn programs_have_arguments_and_nets_have_none() {
+        let given = |language, text| File { arguments: vec!["3".into(), "[1, 2]".into()], ..File::new(language, text) };
+        let program = given(Language::Bend, "def main(n: u24, xs: List(u24)):\n  return (n, xs)\n");
+        assert_eq!(run(&program, Device::Worker, "", |_, _| {}).result.as_deref(), Some("(3, [1, 2])"));
+        let ran = run(&given(Language::Hvm, "@main = 1\n"), Device::Worker, "", |_, _| {});
+        assert_eq!((ran.findings.findings[0].code, ran.result), ("B0906", None));
     }
 
     #[test]

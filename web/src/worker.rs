@@ -9,8 +9,10 @@ use crate::check;
 use crate::files::File;
 use crate::forms::{self, Form};
 use crate::run::{self, Device};
+use crate::steps;
 use girih::devices;
-use girih::render::Painting;
+use girih::render::{Frame, Painting};
+use girih::{Code, Error};
 use serde::Serialize;
 use serde_json::json;
 use std::cell::RefCell;
@@ -28,7 +30,32 @@ extern "C" {
 
 thread_local! {
     /// The shader that is painted.
-    static PAINTING: RefCell<Option<Painting>> = const { RefCell::new(None) };
+    static PAINTING: RefCell<Option<Ready>> = const { RefCell::new(None) };
+}
+
+/// A shader that is ready to paint, and what it takes to make it so again.
+struct Ready {
+    painting: Painting,
+    file: File,
+    device: Device,
+    size: Option<[u32; 2]>,
+}
+
+impl Ready {
+    fn new(file: File, device: Device, size: Option<[u32; 2]>) -> Result<Ready, Error> {
+        Ok(Ready { painting: run::painting(&file, device, size)?, file, device, size })
+    }
+
+    /// The picture at a time. A device that was lost is opened anew, once.
+    fn frame(&mut self, time: f32) -> Result<Frame, Error> {
+        match self.painting.frame(time) {
+            Err(error) if error.code() == Some(Code::DeviceLost) => {
+                self.painting = run::painting(&self.file, self.device, self.size)?;
+                self.painting.frame(time)
+            }
+            painted => painted,
+        }
+    }
 }
 
 #[wasm_bindgen(start)]
@@ -71,6 +98,12 @@ pub fn show(question: &str, form: &str) -> Result<String, JsError> {
     answer(&forms::show(&file(question)?, form))
 }
 
+/// The net of a file after some steps.
+#[wasm_bindgen]
+pub fn step(question: &str, steps: u32) -> Result<String, JsError> {
+    answer(&steps::after(&file(question)?, steps.into()))
+}
+
 /// Runs a file.
 #[wasm_bindgen(jspi)]
 pub fn run(question: &str, device: &str, input: &str) -> Result<String, JsError> {
@@ -85,10 +118,10 @@ pub fn paint(question: &str, device: &str, width: u32, height: u32) -> Result<St
     let size = (width > 0).then_some([width, height]);
     // What is painted now goes first, with its memory.
     PAINTING.take();
-    match run::painting(&file(question)?, device, size) {
-        Ok(painting) => {
-            let size = painting.size();
-            PAINTING.set(Some(painting));
+    match Ready::new(file(question)?, device, size) {
+        Ok(ready) => {
+            let size = ready.painting.size();
+            PAINTING.set(Some(ready));
             answer(&json!({"width": size.width(), "height": size.height()}))
         }
         Err(error) => answer(&check::Findings::of(&error)),
@@ -98,10 +131,10 @@ pub fn paint(question: &str, device: &str, width: u32, height: u32) -> Result<St
 /// The picture at a time: four bytes for each pixel; or, as text, what is wrong.
 #[wasm_bindgen(jspi)]
 pub fn frame(time: f32) -> Result<JsValue, JsError> {
-    let Some(mut painting) = PAINTING.take() else { return Err(JsError::new("no shader is ready")) };
-    match painting.frame(time) {
+    let Some(mut ready) = PAINTING.take() else { return Err(JsError::new("no shader is ready")) };
+    match ready.frame(time) {
         Ok(frame) => {
-            PAINTING.set(Some(painting));
+            PAINTING.set(Some(ready));
             Ok(js_sys::Uint8ClampedArray::from(frame.bytes()).into())
         }
         Err(error) => Ok(answer(&check::Findings::of(&error))?.into()),
@@ -111,5 +144,21 @@ pub fn frame(time: f32) -> Result<JsValue, JsError> {
 /// In which way the device paints, in some words; empty for the evaluator.
 #[wasm_bindgen]
 pub fn how() -> String {
-    PAINTING.with_borrow(|painting| painting.as_ref().and_then(Painting::how)).unwrap_or_default()
+    PAINTING.with_borrow(|ready| ready.as_ref().and_then(|ready| ready.painting.how())).unwrap_or_default()
+}
+
+/// Runs the conformance suite's cases of the table of operations on the browser's device: how many passed and were refused, and what failed.
+#[cfg(feature = "conform")]
+#[wasm_bindgen(jspi)]
+pub fn conform() -> Result<String, JsError> {
+    let selector = devices::Selector::Wgpu(Some("0".to_owned()));
+    let device = devices::open(&selector, None).map_err(|error| JsError::new(&error.to_string()))?;
+    let (mut score, mut failed) = (girih_conform::Score::default(), vec![]);
+    for group in girih_conform::table_groups() {
+        let mut told =
+            |failure: girih_conform::Failure| failed.push(json!({"case": failure.case, "what": failure.what}));
+        let scores = girih_conform::run_on(&group, &mut [device.clone()], &mut told);
+        scores.into_iter().for_each(|one| score.add(one));
+    }
+    answer(&json!({"passed": score.passed, "refused": score.refused, "failed": failed}))
 }

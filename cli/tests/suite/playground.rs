@@ -92,7 +92,8 @@ fn browser() -> Result<PathBuf, &'static str> {
     let page = std::env::var_os("GIRIH_PLAYGROUND").map_or_else(|| root.join("target/playground"), PathBuf::from);
     let runs = |program: &str| Command::new(program).arg("--version").output().is_ok_and(|it| it.status.success());
     let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
-    if !page.join("index.html").is_file() || !root.join("web/node_modules/playwright-core").is_dir() {
+    let is_built = page.join("index.html").is_file() && page.with_file_name("npm").is_dir();
+    if !is_built || !root.join("web/node_modules/playwright-core").is_dir() {
         return Err("page of the playground, which `web/build.sh` builds");
     }
     if !runs("node") {
@@ -101,7 +102,16 @@ fn browser() -> Result<PathBuf, &'static str> {
     if !runs(&chromium) { Err("Chromium at /usr/bin/chromium or in `CHROMIUM`") } else { Ok(page) }
 }
 
-/// Every example, an error, a program that never ends, links, the keyboard and every shader: `web/tests/page.mjs` says what has to come of them.
+/// Runs a script of `web/tests`, which ends with an error if anything is not as it has to be; what it says.
+fn script(name: &str, arguments: &[&std::ffi::OsStr]) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/tests").join(name);
+    let output = Command::new("node").arg(script).args(arguments).output().expect("Node is there");
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// Every example, an error, a program that never ends, links, nets, a lost device, the keyboard and every shader: `web/tests/page.mjs` says what has to come of them.
 #[test]
 fn the_page_works_in_a_browser() {
     let page = match browser() {
@@ -109,10 +119,29 @@ fn the_page_works_in_a_browser() {
         Err(thing) => return girih_workbench::missing(thing, "GIRIH_REQUIRE_BROWSER"),
     };
     let served = Served::start(&page);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/tests/page.mjs");
-    let output = Command::new("node").arg(script).arg(&served.address).arg(env!("CARGO_BIN_EXE_girih")).output();
-    let output = output.expect("Node is there");
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    assert!(output.status.success(), "{said}");
+    let said = script("page.mjs", &[served.address.as_ref(), env!("CARGO_BIN_EXE_girih").as_ref()]);
     assert!(said.contains("withoutWebgpu: passed"), "{said}");
+}
+
+#[test]
+fn programs_give_their_values_in_a_browser() {
+    let page = match browser() {
+        Ok(page) => page,
+        Err(thing) => return girih_workbench::missing(thing, "GIRIH_REQUIRE_BROWSER"),
+    };
+    let served = Served::start(&page);
+    let said = script("programs.mjs", &[served.address.as_ref()]);
+    assert!(said.contains(" programs passed, 0 failed"), "{said}");
+}
+
+/// The package is packed, its types fit a sample, and a page with `<girih-shader>` draws.
+#[test]
+fn the_package_works_in_a_browser() {
+    let page = match browser() {
+        Ok(page) => page,
+        Err(thing) => return girih_workbench::missing(thing, "GIRIH_REQUIRE_BROWSER"),
+    };
+    // The build writes both beside each other.
+    let said = script("package.mjs", &[page.with_file_name("npm").as_ref()]);
+    assert!(said.contains("functions: passed"), "{said}");
 }

@@ -240,6 +240,25 @@ impl<'b> Machine<'b> {
         &self.limits
     }
 
+    /// The redexes that wait, the one that [`step`](Machine::step) takes first.
+    pub fn waiting(&self) -> impl Iterator<Item = (Word, Word)> {
+        self.urgent.iter().rev().chain(self.others.iter().rev()).copied()
+    }
+
+    /// Reduces one redex, and says by which rule; none if nothing is left to be done.
+    ///
+    /// # Errors
+    /// As [`run`](Machine::run).
+    pub fn step(&mut self) -> Result<Option<Rule>, Diagnostic> {
+        self.note_sizes();
+        let stepped = self.check_limits().and_then(|()| {
+            let Some((a, b)) = self.pop() else { return Ok(None) };
+            let (row, _) = meeting(a.kind(), b.kind());
+            self.interact(a, b).map(|()| Some(row.rule))
+        });
+        stepped.map_err(|stop| self.diagnostic(stop))
+    }
+
     fn push(&mut self, a: Word, b: Word) {
         let (row, _) = meeting(a.kind(), b.kind());
         if row.rule.is_urgent() { self.urgent.push((a, b)) } else { self.others.push((a, b)) }

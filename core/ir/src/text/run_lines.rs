@@ -269,23 +269,55 @@ fn arguments(cursor: &mut Cursor<'_>, function: &Function, name: Span) -> Parse<
     Ok(arguments)
 }
 
+/// A memory as an argument, and what it holds afterwards.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryArgument {
+    /// What it holds before.
+    pub initial: MemoryInit,
+    /// What it holds after, if that is said.
+    pub expected: Option<Expectation>,
+}
+
+/// Reads `memory [ "->" memory [ tolerance ] ]` at these bytes of a text in whatever language: so other run lines write arrays as these do.
+///
+/// # Errors
+/// What is wrong there.
+pub fn memory_argument(
+    source: SourceId,
+    text: &str,
+    (start, end): (usize, usize),
+) -> Result<MemoryArgument, Vec<Diagnostic>> {
+    let lexed = lex(text, start, end);
+    let mut cursor = Cursor::new(source, text, &lexed.tokens, "run line");
+    let read = memory_and_after(&mut cursor).and_then(|argument| match cursor.peek().kind {
+        Kind::End => Ok(argument),
+        _ => cursor.unexpected("nothing more behind the array"),
+    });
+    read.map_err(|_| cursor.errors)
+}
+
+fn memory_and_after(cursor: &mut Cursor<'_>) -> Parse<MemoryArgument> {
+    let initial = memory(cursor)?;
+    if cursor.peek().kind != Kind::Arrow {
+        return Ok(MemoryArgument { initial, expected: None });
+    }
+    let arrow = cursor.next();
+    let after = memory(cursor)?;
+    if after.len() as u64 * u64::from(after.scalar.bytes()) != initial.bytes_len() {
+        let span = cursor.span_since(arrow);
+        let message = "a memory has as many bytes after the run as before";
+        return cursor.fail(Code::IrRun, span, message, "");
+    }
+    let values = after.bits().into_iter().map(|bits| (after.scalar, bits)).collect();
+    let expected = Some(Expectation { values, tolerance: tolerance(cursor)? });
+    Ok(MemoryArgument { initial, expected })
+}
+
 fn argument(cursor: &mut Cursor<'_>, ty: Type) -> Parse<RunArgument> {
     match ty {
         Type::Scalar(scalar) => Ok(RunArgument::Scalar(scalar, cursor.literal_of(scalar)?)),
         Type::Memory(Space::Global) => {
-            let initial = memory(cursor)?;
-            if cursor.peek().kind != Kind::Arrow {
-                return Ok(RunArgument::Memory { initial, expected: None });
-            }
-            let arrow = cursor.next();
-            let after = memory(cursor)?;
-            if after.len() as u64 * u64::from(after.scalar.bytes()) != initial.bytes_len() {
-                let span = cursor.span_since(arrow);
-                let message = "a memory has as many bytes after the run as before";
-                return cursor.fail(Code::IrRun, span, message, "");
-            }
-            let values = after.bits().into_iter().map(|bits| (after.scalar, bits)).collect();
-            let expected = Some(Expectation { values, tolerance: tolerance(cursor)? });
+            let MemoryArgument { initial, expected } = memory_and_after(cursor)?;
             Ok(RunArgument::Memory { initial, expected })
         }
         Type::Vector(..)

@@ -393,3 +393,40 @@ fn beside_upstream(hvm: &str, path: &Path) -> Result<(), String> {
         (None, Ok(ours)) => Err(format!("{}, upstream fails: {output}", ours.text)),
     }
 }
+
+/// After each step a random net is read back as text: as `@main` of the same book that text comes to the same normal form. A net whose root is wired to a part
+/// that is neither there nor waits cannot be written, and is not compared.
+#[test]
+fn a_net_is_read_back_after_each_step() {
+    let mut compared = 0;
+    for seed in 0..200 {
+        let text = random::book(seed);
+        let Ok(book) = Book::new(&text) else { continue };
+        let limits = Limits { interactions: Some(4000), ..Limits::default() };
+        let Ok(whole) = reduce(&book, &limits, None) else { continue };
+        let mut machine = Machine::new(&book, limits.clone());
+        let root = machine.place(book.named("main").expect("it has one")).expect("there is room");
+        for step in 0.. {
+            if step < 12 {
+                let mut there = text.clone();
+                there.definitions[0].net = readback::net(&machine, root);
+                let Ok(again) = Book::new(&parse(&there.to_string()).expect("what is read back is a net")) else {
+                    break;
+                };
+                compared += 1;
+                let reduced =
+                    reduce(&again, &limits, None).unwrap_or_else(|errors| panic!("{seed}: {}", said(&errors)));
+                assert_eq!(renamed(&reduced.text), renamed(&whole.text), "seed {seed}, step {step}:\n{there}");
+            }
+            if machine.step().expect("the run has ended").is_none() {
+                break;
+            }
+        }
+        if !machine.is_done() {
+            continue;
+        }
+        assert_eq!(machine.counts().total(), whole.counts.total(), "seed {seed}");
+        assert_eq!(readback::tree(&machine, root).to_string(), whole.text, "seed {seed}");
+    }
+    assert!(compared > 300, "{compared}");
+}

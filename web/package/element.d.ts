@@ -1,0 +1,8 @@
+/** `<girih-shader src="plasma.bend">`. Events: `frame` after each picture, `error`. */
+export class GirihShader extends HTMLElement {}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "girih-shader": GirihShader;
+  }
+}

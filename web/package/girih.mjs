@@ -1,0 +1,119 @@
+// The package: Bend programs, shaders, kernels and nets, compiled and run in a browser.
+//
+// Each program has a worker of its own, so one that never ends holds up nothing else, and can be ended.
+
+import { Compiler, Stopped } from "../page/compiler.mjs";
+
+export { Stopped };
+
+/** What the compiler, or the run, says is wrong. */
+export class GirihError extends Error {
+  name = "GirihError";
+
+  constructor({ text, findings }) {
+    super(text);
+    this.findings = findings;
+  }
+}
+
+/** A compiled text. */
+export class Program {
+  #compiler;
+  #file;
+  #device;
+  /** The shader that it is; null if it is none. */
+  shader;
+  /** Warnings. */
+  findings;
+
+  constructor(compiler, file, device, checked) {
+    [this.#compiler, this.#file, this.#device] = [compiler, file, device];
+    this.findings = checked.findings;
+    this.shader = checked.shader && new Shader(compiler, file, device, checked.shader);
+  }
+
+  /** Runs it; `main` of a Bend program is applied to the arguments, which are expressions of Bend. */
+  async run(args = [], { input = "", written = () => {} } = {}) {
+    this.#compiler.written = written;
+    const file = { ...this.#file, arguments: args.map(String) };
+    const { result, choice, stats, ...said } = await this.#compiler.ask("run", file, this.#device, input);
+    if (result === null) throw new GirihError(said);
+    return { result, choice, stats };
+  }
+
+  /** Ends whatever runs: its promise is rejected with `Stopped`. The program can be run again. */
+  stop() {
+    this.#compiler.stop();
+    this.shader?.forget();
+  }
+
+  /** Ends it for good, and gives its memory back. */
+  close() {
+    this.#compiler.close();
+  }
+}
+
+/** An image shader. */
+export class Shader {
+  #compiler;
+  #file;
+  #device;
+  /** The size that was made ready; a promise while it is. */
+  #ready = null;
+  /** The size that the program says its pictures have. */
+  width;
+  height;
+
+  constructor(compiler, file, device, [width, height]) {
+    [this.#compiler, this.#file, this.#device] = [compiler, file, device];
+    [this.width, this.height] = [width, height];
+  }
+
+  /** Draws the picture at a time, in seconds, as large as the canvas is. */
+  async frame(canvas, time) {
+    const { width, height } = canvas;
+    if (this.#ready?.width !== width || this.#ready?.height !== height) {
+      this.#ready = { width, height, made: this.#compiler.ask("paint", this.#file, this.#device, [width, height]) };
+    }
+    const made = await this.#ready.made;
+    if (!made.width) throw new GirihError(made);
+    const { pixels, ...said } = await this.#compiler.ask("frame", time);
+    if (!pixels) {
+      this.forget();
+      throw new GirihError(said);
+    }
+    // The canvas may have got another size meanwhile; the next picture has it.
+    if (pixels.length !== 4 * canvas.width * canvas.height) return;
+    canvas.getContext("2d").putImageData(new ImageData(pixels, width, height), 0, 0);
+  }
+
+  /** What was made ready is gone. */
+  forget() {
+    this.#ready = null;
+  }
+}
+
+/** What the browser's device is, or why there is none: `{ is_there, name, why }`. */
+export async function device() {
+  const compiler = new Compiler();
+  try {
+    return await compiler.ask("device");
+  } finally {
+    compiler.close();
+  }
+}
+
+/** Compiles a text. Rejects with `GirihError` if something is wrong with it. */
+export async function compile(text, { language = "bend", device = "auto" } = {}) {
+  const compiler = new Compiler();
+  try {
+    const file = { language, text };
+    const place = device === "auto" ? ((await compiler.ask("device")).is_there ? "webgpu" : "worker") : device;
+    const checked = await compiler.ask("check", file);
+    if (checked.findings.some(({ severity }) => severity === "error")) throw new GirihError(checked);
+    return new Program(compiler, file, place, checked);
+  } catch (error) {
+    compiler.close();
+    throw error;
+  }
+}
