@@ -62,8 +62,8 @@ fn corrected(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     let command = Command::command();
     let verbs = command.get_subcommands().map(clap::Command::get_name);
-    let meant = did_you_mean(word, verbs).map(str::to_owned);
-    error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(meant.into_iter().collect()));
+    let meant = did_you_mean(word, verbs).map(|verb| ContextValue::Strings(vec![verb.to_owned()]));
+    error.insert(ContextKind::SuggestedSubcommand, meant.unwrap_or(ContextValue::None));
     error
 }
 
