@@ -164,6 +164,20 @@ pub const ALL: &[Construct] = &[
         program: |n| each(n, |i| format!("def f{i}(x):\n  match x:\n    case List/N{i}:\n      return 1\n\n"), MAIN),
     },
     Construct {
+        name: "errors: constructors without their type",
+        program: |n| {
+            format!(
+                "{}{}",
+                shape(n),
+                each(n, |i| format!("def f{i}(t):\n  match t:\n    case C{i}:\n      return 1\n\n"), MAIN)
+            )
+        },
+    },
+    Construct {
+        name: "errors: keys without a value",
+        program: |n| each(n, |i| format!("def f{i}():\n  return {{ key{i}: 1, other{i}: 2 }}\n\n"), MAIN),
+    },
+    Construct {
         name: "errors: types that do not fit",
         program: |n| each(n, |i| format!("def f{i}(x: u24) -> u24:\n  return 1.5\n\n"), MAIN),
     },

@@ -1,7 +1,9 @@
 //! The command line as a whole: what all verbs share, and the list of verbs.
 
 use crate::verbs::Verb;
-use clap::{ArgAction, Args, ColorChoice, Parser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgAction, Args, ColorChoice, CommandFactory, Parser};
+use girih_base::diag::did_you_mean;
 use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
@@ -45,9 +47,29 @@ pub struct Global {
     pub hvm_bin: Option<OsString>,
 }
 
+impl Command {
+    /// Reads the command line; ends the process where it is wrong, or asks for help.
+    pub fn read(words: impl IntoIterator<Item = OsString>) -> Command {
+        Command::try_parse_from(protect_negative_numbers(words)).unwrap_or_else(|error| corrected(error).exit())
+    }
+}
+
+/// The error with the verb that was meant. The parser's own measure finds hidden names that are like a wrong word in its first letter alone.
+fn corrected(mut error: clap::Error) -> clap::Error {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return error;
+    }
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let command = Command::command();
+    let verbs = command.get_subcommands().map(clap::Command::get_name);
+    let meant = did_you_mean(word, verbs).map(|verb| ContextValue::Strings(vec![verb.to_owned()]));
+    error.insert(ContextKind::SuggestedSubcommand, meant.unwrap_or(ContextValue::None));
+    error
+}
+
 /// A word such as `-5` or `-1.5f32` is a program argument, but clap would take it for a flag: no flag starts with a
 /// digit, so a space is put before the word, which means nothing in Bend.
-pub fn protect_negative_numbers(words: impl IntoIterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+fn protect_negative_numbers(words: impl IntoIterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     words.into_iter().map(|word| match word.to_str() {
         Some(text) if text.starts_with('-') && text[1..].starts_with(|c: char| c.is_ascii_digit()) => {
             OsString::from(format!(" {text}"))
@@ -59,7 +81,6 @@ pub fn protect_negative_numbers(words: impl IntoIterator<Item = OsString>) -> im
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -71,5 +92,20 @@ mod tests {
         let words = ["run", "-5", "-1.5f32", "-p", "--stats", "-", "+3"].map(OsString::from);
         let protected: Vec<OsString> = protect_negative_numbers(words).collect();
         assert_eq!(protected, ["run", " -5", " -1.5f32", "-p", "--stats", "-", "+3"].map(OsString::from));
+    }
+
+    #[test]
+    fn a_verb_with_a_slip_is_found() {
+        let said = |word: &str| {
+            let error = Command::try_parse_from(["girih", word]).expect_err("there is no such verb");
+            corrected(error).to_string()
+        };
+        for (word, verb) in
+            [("rnu", "run"), ("chek", "check"), ("tests", "test"), ("benhc", "bench"), ("pofile", "profile")]
+        {
+            let said = said(word);
+            assert!(said.contains(&format!("'{verb}'")) && !said.contains("run-"), "{said}");
+        }
+        assert!(!said("sort.bend").contains("similar"), "{}", said("sort.bend"));
     }
 }

@@ -16,14 +16,12 @@ mod progress;
 mod verbs;
 mod warnings;
 
-use clap::Parser;
-
 /// Compiling is thousands of short lists: the system's own allocator takes an eighth of its time.
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
-    let command = args::Command::parse_from(args::protect_negative_numbers(std::env::args_os()));
+    let command = args::Command::read(std::env::args_os());
     let console = console::Console::new(&command.global);
     let exit = console.end(command.verb.run(&console));
     console.leave(exit);

@@ -35,6 +35,7 @@ use explain::Recorder;
 pub(crate) use explain::explain;
 use girih_base::diag::Diagnostic;
 use girih_base::span::Sources;
+use girih_runtime::Timeline;
 use girih_term::code::Code;
 use girih_term::eval::{Limits, Machine};
 use girih_term::io::Host;
@@ -193,6 +194,14 @@ impl Executable {
             }
             (None, _) | (_, None) => error,
         })
+    }
+
+    /// What the device did while time went on, if [`RunOptions::timeline`] asked for it and it has run by fork-join.
+    pub fn timeline(&self) -> Option<Timeline> {
+        match &self.engine {
+            Engine::Compiled(_, runner) => runner.timeline(),
+            Engine::Evaluator | Engine::Net(_) | Engine::Away => None,
+        }
     }
 
     /// What it took so far.

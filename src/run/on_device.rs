@@ -5,7 +5,9 @@ use super::device_sizes::Measures;
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::heap::{self, LayoutId};
 use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_runtime::{Device, DeviceHeap, DeviceKind, Fault, Memory, Reserved, Runner, TaskOptions, TaskStats};
+use girih_runtime::{
+    Device, DeviceHeap, DeviceKind, Fault, Memory, Reserved, Runner, TaskOptions, TaskStats, Timeline,
+};
 use girih_task::device::Ended;
 use girih_task::flatten::known::{Known, ShapeId};
 use girih_task::flatten::runner::FlattenedRunner;
@@ -315,6 +317,9 @@ impl Runner for DeviceRunner {
     }
     fn trouble(&self) -> Option<Diagnostic> {
         self.runner()?.trouble()
+    }
+    fn timeline(&self) -> Option<Timeline> {
+        self.runner()?.timeline()
     }
     fn device_heap(&mut self) -> Option<DeviceHeap> {
         self.runner_mut()?.device_heap()

@@ -32,6 +32,8 @@ pub struct RunOptions {
     pub fail_each: Option<u64>,
     /// Whether cells, forks and calls are counted: see [`TaskOptions::count`].
     pub count: bool,
+    /// Whether a device is looked at after each superstep: see [`Executable::timeline`](super::Executable::timeline).
+    pub timeline: bool,
     /// Whether the evaluator goes the way to an error again, if it gets there soon, to tell which calls led there.
     pub explain: bool,
     /// Whether the processor takes part where a card runs a program, and the first result counts: with `auto` it begins while a card is looked for;
@@ -53,6 +55,7 @@ impl Default for RunOptions {
             reuse: true,
             fail_each: None,
             count: false,
+            timeline: false,
             explain: true,
             contest: None,
         }

@@ -346,6 +346,7 @@ pub(crate) fn tasks(options: &RunOptions) -> TaskOptions {
         threads: options.threads.unwrap_or(cores).get(),
         count: options.count,
         profile: None,
+        timeline: options.timeline,
     }
 }
 

@@ -1,13 +1,15 @@
 //! `girih profile FILE [ARGS...]`: where the time and the memory of a program go, and which calls keep it from being parallel.
 
+mod on_device;
+
 use crate::console::{self, Console};
 use crate::exit::Exit;
 use crate::interrupt::{self, Interrupt};
-use crate::memory;
 use crate::warnings::WarningFlags;
+use crate::{device, memory};
 use clap::Args;
 use girih::profile::{Chain, Definition, Profile as Found, draw};
-use girih::{Code, Error, Options, Program, RunOptions, SystemHost, WarningLevels, atomic_file};
+use girih::{Code, Error, Options, Program, RunDevice, RunOptions, SystemHost, WarningLevels, atomic_file};
 use girih_base::plural::counted;
 use girih_bench::table::Grid;
 use serde_json::{Value, json};
@@ -21,12 +23,15 @@ const ROWS: usize = 20;
 const CHAINS: usize = 5;
 /// With fewer looks than this, times are rough.
 const FEW: u64 = 100;
+/// The tier of programs that run as interaction nets.
+const NET: &str = "net";
 
 const EXAMPLES: &str = "\
 Examples:
   girih profile sort.bend 1000              a table of definitions, and what keeps the program from being parallel
   girih profile sort.bend 1000 --svg out.svg    also a flame graph, for a browser
   girih profile sort.bend 1000 --all        all definitions and all chains of calls
+  girih profile sort.bend 1000 --device cuda    what a card did while time went on: supersteps, lanes, tasks, memory
   girih profile sort.bend 1000 --json       the figures, for another program to read";
 
 /// Options of the verb.
@@ -41,7 +46,11 @@ pub struct Profile {
     /// Start at this definition instead of `main`
     #[arg(short, long, visible_alias = "entry", value_name = "NAME")]
     entrypoint: Option<String>,
-    /// Draw a flame graph into this file
+    /// What runs it: cpu, one core of the processor, whose figures are by definition; or wgpu, cuda, wgpu:N, cuda:N, a graphics card, whose figures are
+    /// of its supersteps [default: cpu]
+    #[arg(long, value_name = "DEVICE", value_parser = device::parse, conflicts_with = "svg")]
+    device: Option<device::Device>,
+    /// Draw a flame graph into this file, of a run on the processor
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Show all definitions and chains of calls, not only those that took longest
@@ -69,6 +78,37 @@ impl Profile {
         let mut host = SystemHost::new().interrupted_by(interrupt.flag());
         if console.json() {
             host = host.with_stdout(console::output_objects());
+        }
+        let device = self.device.as_ref().map_or(RunDevice::Cpu, device::Device::for_programs);
+        match &device {
+            RunDevice::Cpu | RunDevice::Device(_) => {}
+            RunDevice::Auto | RunDevice::Interpreter(_) | RunDevice::Evaluator => {
+                let message = format!("`{device}` cannot be profiled");
+                let hint = "name `cpu`, or a graphics card as `girih devices` lists them";
+                return console.fail(Code::NoDevice, &message, Some(hint));
+            }
+        }
+        let options = RunOptions { device, count: true, timeline: true, ..self.run_options(&interrupt) };
+        let mut executable = match program.compile(&options) {
+            Ok(executable) => executable,
+            Err(error) => return failed(&error, &interrupt, console),
+        };
+        // A net has no definitions that call each other: its figures are those of its rules.
+        let is_net = executable.choice().tier == Some(NET);
+        if is_net || matches!(options.device, RunDevice::Device(_)) {
+            if self.svg.is_some() {
+                let message = "this program needs interaction nets, in which no definition calls another";
+                return console.fail(
+                    Code::NeedsNets,
+                    message,
+                    Some("leave `--svg` out: there is no flame graph of it"),
+                );
+            }
+            let found = if is_net { None } else { program.parallelism().ok() };
+            return match executable.run(&mut host) {
+                Ok(text) => on_device::show(&text, &executable, found.as_ref(), self.all, console),
+                Err(error) => failed(&error, &interrupt, console),
+            };
         }
         match program.profile(&mut host, &self.run_options(&interrupt)) {
             Ok(found) => self.show(&found, console),

@@ -299,7 +299,8 @@ impl Run {
     }
 }
 
-fn stats_json(executable: &Executable) -> Value {
+/// What a run took, for programs.
+pub(super) fn stats_json(executable: &Executable) -> Value {
     let (stats, choice) = (executable.stats(), executable.choice());
     let mut object = json!({
         "device": choice.device,

@@ -172,3 +172,39 @@ fn a_program_that_fails_gives_its_error() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("error[B0501]: division by zero"));
     assert!(!path.join("half.svg").exists());
 }
+
+#[test]
+fn on_a_device_supersteps_have_times_that_add_up() {
+    let (_folder, path) = written("chain", CHAIN);
+    let profiled =
+        json(&path, &["profile", "chain.bend", "5", "--device", "lowered:web", "--all", "--json", "--quiet"]);
+    let run = json(&path, &["run", "chain.bend", "5", "--json", "--quiet"]);
+    assert_eq!(profiled["text"], run["text"]);
+    let (stats, slices) = (&profiled["stats"], rows(&profiled, "slices"));
+    assert_eq!(stats["schedule"], "fork-join");
+    assert_eq!(Some(sum(slices, "supersteps")), stats["steps"].as_u64());
+    assert_eq!(Some(sum(slices, "tasks")), stats["tasks"].as_u64());
+    let number = |value: &Value| value.as_f64().expect("it is a number");
+    let supersteps: f64 = slices.iter().map(|slice| number(&slice["seconds"])).sum();
+    let seconds = number(&profiled["seconds"]);
+    assert!((supersteps + number(&profiled["outside_seconds"]) - seconds).abs() < 0.05 * seconds, "{profiled}");
+    let is_part = |busy: f64| 0.0 < busy && busy <= 1.0;
+    assert!(is_part(number(&profiled["busy"])) && slices.iter().all(|slice| is_part(number(&slice["busy"]))));
+    assert!(number(&slices[slices.len() - 1]["bytes"]) > 0.0, "its list is in memory");
+    let shown = girih(&path, &["profile", "chain.bend", "5", "--device", "lowered:web"]);
+    let shown = String::from_utf8(shown.stdout).expect("it is text");
+    for line in ["lanes with a task", "outside of supersteps", "`make` needs the result of `count`"] {
+        assert!(shown.contains(line), "{shown}");
+    }
+}
+
+#[test]
+fn a_net_shows_its_rules() {
+    let (_folder, path) = written("net", "def main():\n  x = {1 2}\n  return x + 1\n");
+    let found = json(&path, &["profile", "net.bend", "--json", "--quiet"]);
+    assert_eq!((&found["text"], &found["stats"]["tier"]), (&serde_json::json!("{2 3}"), &serde_json::json!("net")));
+    assert!(found["stats"]["interactions"].as_u64().is_some_and(|count| count > 0), "{found}");
+    let refused = girih(&path, &["profile", "net.bend", "--svg", "net.svg"]);
+    assert!(!refused.status.success() && !path.join("net.svg").exists());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no flame graph"));
+}

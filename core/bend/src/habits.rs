@@ -37,6 +37,7 @@ pub(crate) const TOKENS: &[Habit] = &[
     ("->", "a body follows a `:` and stands on a line of its own; a lambda is written `lambda x: …`"),
     ("::", "write `/` in names, as in `List/Nil`; a type follows one `:`"),
     ("?", "`if` is a statement: assign in its branches, and use the variable after it"),
+    (":=", "a variable is bound in a line of its own, by `x = …`"),
     ("|", "there are no guards and no `|x|`: write `if`, and `lambda x: …` for a function without a name"),
     ("\\", "a lambda is written `λx …` in the functional syntax and `lambda x: …` in the imperative one"),
     ("&", "there are no references: every value can be used as often as you like"),
@@ -148,7 +149,8 @@ const TYPES_OF_CASES: &str = "a type with several constructors is a `type`:\n  t
      `Shape/Circle(1)` makes one, and `match` tells them apart";
 const FUNCTIONS: &str = "a function is written\n  def name(x, y):\n    return x + y";
 const CONSTANTS: &str = "outside of functions write `x = …` for a name that stands for one value";
-const STATEMENT_OUTSIDE: &str = "statements stand inside a function: a program starts at `def main():` by itself";
+pub(crate) const STATEMENT_OUTSIDE: &str =
+    "statements stand inside a function: a program starts at `def main():` by itself";
 
 /// Functions that print.
 pub(crate) const PRINTERS: &[&str] = &[

@@ -12,6 +12,7 @@
 //! | [`dlpack`] | exchange of tensors with other libraries |
 //! | `measure` | measures how long work takes |
 //! | `profile` | where the time of a run goes |
+//! | `timeline` | what a run on a device did while time went on |
 //! | `tasks` | the trait `Runner`, which runs functions in task form |
 
 mod allocator;
@@ -32,6 +33,7 @@ mod stream;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 pub use allocator::Figures;
 pub use buffer::{Array, Buffer, Element, Memory};
@@ -45,6 +47,7 @@ pub use program::Program;
 pub use recording::Recording;
 pub use stream::Stream;
 pub use tasks::{DeviceHeap, Fault, Reserved, Runner, Schedule, StepStats, TaskOptions, TaskStats};
+pub use timeline::{Slice, Timeline};
 
 use girih_base::diag::{Code, Diagnostic};
 

@@ -4,6 +4,7 @@
 //! only looks; a word that comes out of a call is owned by the caller.
 
 use crate::profile::{CallTree, Labels};
+use crate::timeline::Timeline;
 use crate::{Buffer, Device};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -181,6 +182,8 @@ pub struct TaskOptions {
     pub count: bool,
     /// Whether it is to be found out where time and memory go: then one thread runs it, and counts. The labels of the module's functions.
     pub profile: Option<Arc<Labels>>,
+    /// Whether a device that runs by fork-join is looked at after each superstep, which takes time: see [`Runner::timeline`].
+    pub timeline: bool,
 }
 
 impl Default for TaskOptions {
@@ -194,6 +197,7 @@ impl Default for TaskOptions {
             threads: 1,
             count: false,
             profile: None,
+            timeline: false,
         }
     }
 }
@@ -226,6 +230,10 @@ pub trait Runner {
     fn stats(&self) -> TaskStats;
     /// Where time and memory went, if that was to be found out and something has run; it is not found out any longer.
     fn profile(&mut self) -> Option<CallTree> {
+        None
+    }
+    /// What the device did while time went on, if that was to be found out and it ran by fork-join.
+    fn timeline(&self) -> Option<Timeline> {
         None
     }
     /// Why cells could not be looked at, if that has happened: what was seen since then is nothing.

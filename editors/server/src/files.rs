@@ -4,7 +4,7 @@ use crate::documents::Documents;
 use girih::FileLoader;
 use girih_bend::loader::{File, LoadError, Loader};
 use lsp_types::Url;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Loads the program whose main file is a document.
 pub struct Buffers<'d> {
@@ -60,28 +60,4 @@ pub fn url_of(source_name: &str) -> Option<Url> {
 fn shown(path: &Path) -> String {
     let text = path.display().to_string();
     if std::path::MAIN_SEPARATOR == '/' { text } else { text.replace(std::path::MAIN_SEPARATOR, "/") }
-}
-
-/// Files that are looked at in a folder at most, so that a folder that is not a project does not hold an editor up.
-const FILES_LIMIT: usize = 2_000;
-
-/// The Bend files under some folders, at most [`FILES_LIMIT`], without hidden folders.
-pub fn bend_files(roots: &[PathBuf]) -> Vec<PathBuf> {
-    let (mut found, mut pending) = (vec![], roots.to_vec());
-    while let Some(folder) = pending.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let (path, name) = (entry.path(), entry.file_name());
-            let is_hidden = name.to_string_lossy().starts_with('.') || name == "target" || name == "node_modules";
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && !is_hidden => pending.push(path),
-                Ok(_) if path.extension().is_some_and(|ending| ending == "bend") => found.push(path),
-                _other => {}
-            }
-            if found.len() >= FILES_LIMIT {
-                return found;
-            }
-        }
-    }
-    found.sort();
-    found
 }

@@ -12,6 +12,7 @@
 //! | [`files`] | where sources come from, and how they are named in the protocol |
 //! | [`prelude`] | the prelude as read-only files, so that every editor can show them |
 //! | [`known`] | what is known about a document |
+//! | [`workspace`] | the files that no editor has open, and what they define |
 //! | [`diagnostics`] | errors and warnings, with their fixes |
 //! | [`navigation`], [`renaming`], [`writing`], [`overview`], [`formatting`] | requests about a name, about a new name, about what is being written, about a whole file, and its layout |
 
@@ -26,6 +27,7 @@ mod positions;
 mod prelude;
 mod renaming;
 mod server;
+mod workspace;
 mod writing;
 
 use lsp_server::Connection;

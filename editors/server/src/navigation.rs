@@ -9,6 +9,7 @@ use lsp_types::{
     MarkupKind, ReferenceParams, TextDocumentPositionParams, Url,
 };
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::rc::Rc;
 
 /// A place in what is known about a document.
@@ -104,5 +105,12 @@ impl Server<'_> {
             }
         }
         found
+    }
+
+    /// The Bend documents that are open, and the files of the workspace that contain a text.
+    fn bend_documents(&mut self, text: &str) -> BTreeSet<Url> {
+        let contains = |path: &Path| std::fs::read_to_string(path).is_ok_and(|content| content.contains(text));
+        let closed = self.closed_files().into_iter().filter(|(path, _)| contains(path)).map(|(_, url)| url);
+        self.open_documents().into_iter().chain(closed).collect()
     }
 }

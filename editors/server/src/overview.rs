@@ -1,7 +1,9 @@
 //! Requests about a whole file or the whole workspace: what is defined there, and the types that nobody wrote.
 
+use crate::documents::Language;
 use crate::known::Known;
 use crate::server::Server;
+use crate::workspace::{Defined, defined_in};
 use girih_bend::analysis::MAIN;
 use girih_bend::analysis::outline::{Kind, Symbol};
 use lsp_types::{
@@ -24,16 +26,15 @@ impl Server<'_> {
     /// The definitions of the workspace whose names contain a text, capital or small.
     pub fn workspace_symbols(&mut self, params: &WorkspaceSymbolParams) -> Vec<SymbolInformation> {
         let query = params.query.to_lowercase();
-        let mut found = vec![];
-        for url in self.bend_documents("") {
-            let Some(known) = self.known(&url) else { continue };
-            for symbol in known.analysis.outline(MAIN) {
-                let inner = symbol.children.iter().filter(|child| child.kind == Kind::Constructor);
-                let matching = std::iter::once(&symbol).chain(inner);
-                for symbol in matching.filter(|symbol| symbol.name.to_lowercase().contains(&query)) {
-                    found.extend(self.location(&known, symbol.name_span).map(|location| information(symbol, location)));
-                }
-            }
+        let is_wanted = |defined: &&Defined| defined.symbol.name.to_lowercase().contains(&query);
+        let mut found: Vec<SymbolInformation> = vec![];
+        for url in self.open_documents() {
+            let document = self.documents.get(&url).filter(|document| document.language == Language::Bend);
+            let defined = document.map_or(vec![], |document| defined_in(&url, &document.text));
+            found.extend(defined.iter().filter(is_wanted).map(information));
+        }
+        for (path, _) in self.closed_files() {
+            found.extend(self.workspace.defined(&path).iter().filter(is_wanted).map(information));
         }
         found
     }
@@ -73,13 +74,14 @@ fn nested(known: &Known, symbol: &Symbol) -> DocumentSymbol {
 }
 
 #[allow(deprecated, reason = "the type has a field that is deprecated, and no other way to make it")]
-fn information(symbol: &Symbol, location: lsp_types::Location) -> SymbolInformation {
+fn information(defined: &Defined) -> SymbolInformation {
+    let Defined { symbol, location } = defined;
     SymbolInformation {
         name: symbol.name.to_string(),
         kind: kind(symbol.kind),
         tags: None,
         deprecated: None,
-        location,
+        location: location.clone(),
         container_name: None,
     }
 }

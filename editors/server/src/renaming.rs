@@ -4,6 +4,8 @@ use crate::files::Buffers;
 use crate::known::options;
 use crate::navigation::Place;
 use crate::server::Server;
+use crate::workspace::FILES_LIMIT;
+use girih_bend::analysis::Target;
 use lsp_types::{PrepareRenameResponse, RenameParams, TextDocumentPositionParams, TextEdit, WorkspaceEdit};
 use std::collections::HashMap;
 
@@ -26,6 +28,12 @@ impl Server<'_> {
         let Some(Place { known, source, at }) = self.place(&params.text_document_position) else { return Ok(None) };
         let (_, target) = known.analysis.renamable(source, at)?;
         let mut changes: HashMap<_, Vec<TextEdit>> = HashMap::new();
+        let is_local = matches!(target, Target::Local(_));
+        if !is_local && self.workspace.files().is_cut {
+            return Err(format!(
+                "the workspace has more than {FILES_LIMIT} Bend files, so some uses of the name might be missed: open a smaller folder"
+            ));
+        }
         for (known, target) in self.everywhere(&known, target) {
             let definition = known.analysis.definition(target);
             let main = known.analysis.sources.iter().next().and_then(|main| crate::files::url_of(&main.name));

@@ -4,16 +4,17 @@
 //! Invariant: every request gets one answer, also one that is unknown, cancelled, malformed, or out of turn.
 
 use crate::documents::Documents;
-use crate::files::bend_files;
 use crate::known::{Knowledge, Known};
 use crate::prelude::PreludeFiles;
+use crate::workspace::{FILES_LIMIT, Workspace};
 use lsp_server::{Connection, ErrorCode, ExtractError, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{self, Notification as _};
 use lsp_types::request::{self, Request as _};
 use lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions, InitializeParams, OneOf,
-    PublishDiagnosticsParams, RenameOptions, ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability,
-    TextDocumentSyncKind, TextDocumentSyncOptions, Url,
+    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions, Diagnostic, InitializeParams,
+    LogMessageParams, MessageType, OneOf, PublishDiagnosticsParams, RenameOptions, ServerCapabilities,
+    ShowMessageParams, SignatureHelpOptions, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
+    Url,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -28,8 +29,9 @@ pub struct Server<'c> {
     pub(crate) documents: Documents,
     pub(crate) prelude: PreludeFiles,
     pub(crate) knowledge: Knowledge,
-    /// The folders of the workspace.
-    roots: Vec<PathBuf>,
+    pub(crate) workspace: Workspace,
+    /// Whether the user knows that the workspace has more files than are looked at.
+    is_cut_known: bool,
     /// Documents about which there may be something new to report, the one that is being edited first.
     unreported: VecDeque<Url>,
     waiting: VecDeque<Message>,
@@ -75,7 +77,8 @@ pub fn serve(connection: &Connection) -> Result<(), String> {
         documents: Documents::default(),
         prelude: PreludeFiles::new(),
         knowledge: Knowledge::default(),
-        roots: roots(&params),
+        workspace: Workspace::new(roots(&params)),
+        is_cut_known: false,
         unreported: VecDeque::new(),
         waiting: VecDeque::new(),
         is_shut_down: false,
@@ -152,7 +155,12 @@ impl Server<'_> {
                         Err("the editor sent `exit` without `shutdown`".to_owned())
                     };
                 }
-                Message::Notification(notification) => self.notification(notification),
+                Message::Notification(notification) => {
+                    let method = notification.method.clone();
+                    if guarded(|| self.notification(notification)).is_none() {
+                        self.log(&format!("`{method}` was not taken in whole"))?;
+                    }
+                }
                 // The server asks nothing.
                 Message::Response(_) => {}
             }
@@ -168,30 +176,58 @@ impl Server<'_> {
         self.knowledge.of(&self.documents, url)
     }
 
-    /// The Bend documents that are open, and the files of the workspace that contain a text.
-    pub(crate) fn bend_documents(&self, text: &str) -> Vec<Url> {
+    /// The Bend documents that are open, without parts of the prelude.
+    pub(crate) fn open_documents(&self) -> BTreeSet<Url> {
         let open = self.documents.iter().map(|(url, _)| url).filter(|url| self.prelude.topic(url).is_none());
-        let mut urls: BTreeSet<Url> = open.cloned().collect();
-        for path in bend_files(&self.roots) {
-            let contains = || std::fs::read_to_string(&path).is_ok_and(|content| content.contains(text));
-            if let Some(url) = Url::from_file_path(&path).ok().filter(|url| !urls.contains(url) && contains()) {
-                urls.insert(url);
-            }
+        open.cloned().collect()
+    }
+
+    /// The Bend files of the workspace that are not open. The user is told once if there are more than are looked at.
+    pub(crate) fn closed_files(&mut self) -> Vec<(PathBuf, Url)> {
+        let files = self.workspace.files();
+        if files.is_cut && !std::mem::replace(&mut self.is_cut_known, true) {
+            self.show(format!(
+                "The workspace has more than {FILES_LIMIT} Bend files. References and symbols are looked for in {FILES_LIMIT} of them: open a smaller folder."
+            ));
         }
-        urls.into_iter().collect()
+        let open = self.open_documents();
+        let with_url = |path: PathBuf| Url::from_file_path(&path).ok().map(|url| (path, url));
+        files.paths.into_iter().filter_map(with_url).filter(|(_, url)| !open.contains(url)).collect()
+    }
+
+    /// Says something to the user. If the editor is gone, nobody is there to be told, and the next answer finds it out.
+    fn show(&self, message: String) {
+        let params = ShowMessageParams { typ: MessageType::WARNING, message };
+        let _ = self.send(Notification::new(notification::ShowMessage::METHOD.to_owned(), params));
     }
 
     /// Reports what is wrong with one of the documents that may have changed.
     fn report_next(&mut self) -> Result<(), String> {
         let Some(url) = self.unreported.pop_front() else { return Ok(()) };
+        self.report(url, Self::diagnostics)
+    }
+
+    /// Reports what is wrong with a document. If that cannot be found out for a mistake of ours, the editor keeps what it shows.
+    fn report(&mut self, url: Url, find: impl FnOnce(&mut Self, &Url) -> Vec<Diagnostic>) -> Result<(), String> {
         let version = self.documents.get(&url).map(|document| document.version);
         let diagnostics = match version {
-            Some(_) if self.prelude.topic(&url).is_none() => guarded(|| self.diagnostics(&url)).unwrap_or_default(),
+            Some(_) if self.prelude.topic(&url).is_none() => match guarded(|| find(self, &url)) {
+                Some(diagnostics) => diagnostics,
+                None => return self.log(&format!("what is wrong with {url} was not found out")),
+            },
             // A part of the prelude is no program of its own; a closed document has nothing wrong.
             _other => vec![],
         };
         let params = PublishDiagnosticsParams::new(url, diagnostics, version);
         self.send(Notification::new(notification::PublishDiagnostics::METHOD.to_owned(), params))
+    }
+
+    /// Writes into the editor's log what a mistake of the server has prevented.
+    fn log(&self, prevented: &str) -> Result<(), String> {
+        let message =
+            format!("{prevented}, because of a mistake of the server, which goes on; its standard error says where");
+        let params = LogMessageParams { typ: MessageType::ERROR, message };
+        self.send(Notification::new(notification::LogMessage::METHOD.to_owned(), params))
     }
 
     fn request(&mut self, request: Request) -> Result<(), String> {
@@ -342,4 +378,44 @@ fn cast<N: notification::Notification>(notification: Notification) -> Result<N::
 /// Does something; none if it panics, which is a mistake of ours. The session goes on.
 fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(connection: &Connection) -> Server<'_> {
+        Server {
+            connection,
+            documents: Documents::default(),
+            prelude: PreludeFiles::new(),
+            knowledge: Knowledge::default(),
+            workspace: Workspace::default(),
+            is_cut_known: false,
+            unreported: VecDeque::new(),
+            waiting: VecDeque::new(),
+            is_shut_down: false,
+        }
+    }
+
+    #[test]
+    fn a_mistake_of_the_server_clears_no_diagnostics() {
+        let (connection, editor) = Connection::memory();
+        let mut server = server(&connection);
+        let url = Url::parse("untitled:a.bend").expect("it is a URL");
+        server.documents.open(url.clone(), "bend", 1, "def main():\n  return x\n".to_owned());
+        server.report(url.clone(), |_, _| panic!("a mistake of ours")).expect("the session goes on");
+        server.report(url, |_, _| vec![Diagnostic::default()]).expect("the session goes on");
+        drop(server);
+        drop(connection);
+        let methods: Vec<String> = editor
+            .receiver
+            .iter()
+            .map(|message| match message {
+                Message::Notification(notification) => notification.method,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(methods, ["window/logMessage", "textDocument/publishDiagnostics"]);
+    }
 }

@@ -1,14 +1,22 @@
 //! An editor that speaks the protocol to the command, over its standard input and output.
+//!
+//! Invariant: a server that says nothing more is ended, and the test says for what it waited.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How long a server may be silent. No answer takes a second, on a busy machine a few: this is for a server that would be silent for ever.
+const SILENCE: Duration = Duration::from_secs(600);
 
 /// A session with `girih lsp`.
 pub struct Client {
     child: Child,
-    output: BufReader<ChildStdout>,
+    /// The messages of the server, until it closes its output.
+    messages: Receiver<Value>,
     requests: i64,
     /// Where the server keeps the prelude's files.
     _cache: tempfile::TempDir,
@@ -26,8 +34,13 @@ impl Client {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the command was built with this test");
-        let output = BufReader::new(child.stdout.take().expect("it is a pipe"));
-        Client { child, output, requests: 0, _cache: cache }
+        let mut output = BufReader::new(child.stdout.take().expect("it is a pipe"));
+        let (send, messages) = channel();
+        std::thread::spawn(move || {
+            // A test that has ended listens no more.
+            while read(&mut output).is_some_and(|message| send.send(message).is_ok()) {}
+        });
+        Client { child, messages, requests: 0, _cache: cache }
     }
 
     /// Starts the server and begins a session in a folder.
@@ -46,26 +59,26 @@ impl Client {
         input.write_all(bytes).and_then(|()| input.flush()).expect("the server reads");
     }
 
-    fn send(&mut self, message: &Value) {
+    /// Sends a message.
+    pub fn send(&mut self, message: &Value) {
         let body = message.to_string();
         self.write(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
     }
 
-    /// The next message of the server.
-    pub fn receive(&mut self) -> Value {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            assert!(self.output.read_line(&mut line).expect("the server writes text") > 0, "the server has ended");
-            match line.trim_end().split_once(": ") {
-                Some(("Content-Length", number)) => length = number.parse().expect("it is a number"),
-                Some(_) => {}
-                None => break,
-            }
+    /// The next message of the server, which a test awaits for a reason.
+    fn receive(&mut self, awaited: &str) -> Value {
+        match self.messages.recv_timeout(SILENCE) {
+            Ok(message) => message,
+            Err(RecvTimeoutError::Disconnected) => panic!("the server has ended before {awaited}"),
+            Err(RecvTimeoutError::Timeout) => self.silent(awaited),
         }
-        let mut body = vec![0; length];
-        self.output.read_exact(&mut body).expect("the server writes the whole message");
-        serde_json::from_slice(&body).expect("it is JSON")
+    }
+
+    /// Ends a server that is silent, and fails.
+    fn silent(&mut self, awaited: &str) -> ! {
+        // It may have ended by itself just now.
+        let _ = self.child.kill();
+        panic!("the server was silent for {} s before {awaited}", SILENCE.as_secs());
     }
 
     /// The whole answer to a request. Reports that come in between are skipped.
@@ -74,7 +87,7 @@ impl Client {
         let id = self.requests;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         loop {
-            let message = self.receive();
+            let message = self.receive(&format!("the answer to {method}"));
             if message["id"] == id {
                 return message;
             }
@@ -119,13 +132,23 @@ impl Client {
     /// The next report about a version of a document.
     pub fn diagnostics(&mut self, url: &str, version: i64) -> Vec<Value> {
         loop {
-            let message = self.receive();
+            let message = self.receive(&format!("a report about version {version} of {url}"));
             let params = &message["params"];
             if message["method"] == "textDocument/publishDiagnostics"
                 && params["uri"] == url
                 && params["version"] == version
             {
                 return params["diagnostics"].as_array().expect("it is a list").clone();
+            }
+        }
+    }
+
+    /// The next message that the server shows to the user.
+    pub fn shown(&mut self) -> String {
+        loop {
+            let message = self.receive("a message for the user");
+            if message["method"] == "window/showMessage" {
+                return message["params"]["message"].as_str().unwrap_or_default().to_owned();
             }
         }
     }
@@ -142,11 +165,37 @@ impl Client {
     /// Waits until the server has ended; what it wrote to standard error.
     pub fn wait(mut self) -> (ExitStatus, String) {
         drop(self.child.stdin.take());
+        loop {
+            match self.messages.recv_timeout(SILENCE) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => self.silent("its end"),
+            }
+        }
         let mut errors = String::new();
         let mut stream = self.child.stderr.take().expect("it is a pipe");
         stream.read_to_string(&mut errors).expect("it writes text");
         (self.child.wait().expect("the server ends"), errors)
     }
+}
+
+/// The next message; none if the server has closed its output.
+fn read(output: &mut BufReader<ChildStdout>) -> Option<Value> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if output.read_line(&mut line).expect("the server writes text") == 0 {
+            return None;
+        }
+        match line.trim_end().split_once(": ") {
+            Some(("Content-Length", number)) => length = number.parse().expect("it is a number"),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut body = vec![0; length];
+    output.read_exact(&mut body).expect("the server writes the whole message");
+    Some(serde_json::from_slice(&body).expect("it is JSON"))
 }
 
 /// A path as a document of the protocol.

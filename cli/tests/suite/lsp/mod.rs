@@ -114,7 +114,46 @@ fn names_are_explained_found_and_renamed_across_files() {
     assert_eq!(refusal["error"]["code"], -32803);
     assert!(refusal["error"]["message"].as_str().is_some_and(|message| message.contains("`twice`")), "{refusal}");
     let symbols = client.request("workspace/symbol", json!({"query": "circ"}));
-    assert_eq!(symbols[0]["name"], "Circle");
+    assert_eq!((&symbols[0]["name"], &symbols[0]["location"]["uri"]), (&json!("Circle"), &json!(shapes)));
+    assert_eq!(symbols[0]["location"]["range"]["start"], place(SHAPES, "Circle", 0));
+    client.end();
+}
+
+#[test]
+fn symbols_are_those_of_buffers_and_of_files_as_they_are_now() {
+    let folder = workspace();
+    let mut client = Client::begin(folder.path());
+    let main = url(&folder.path().join("main.bend"));
+    let named = |client: &mut Client, query: &str| -> Vec<String> {
+        let symbols = client.request("workspace/symbol", json!({"query": query}));
+        let all = symbols.as_array().expect("it is a list").iter();
+        all.map(|symbol| symbol["name"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(named(&mut client, "A"), ["label", "main", "Shape", "Square", "area"]);
+    client.open(&main, "def unsaved(x):\n  return x\n\ndef broken(:\n");
+    assert_eq!(named(&mut client, "a"), ["unsaved", "Shape", "Square", "area"]);
+    std::fs::write(folder.path().join("shapes.bend"), "def surface(x):\n  return x\n").expect("it can be written");
+    assert_eq!(named(&mut client, ""), ["unsaved", "broken", "surface"]);
+    client.end();
+}
+
+#[test]
+fn a_workspace_of_too_many_files_says_so_and_renames_nothing() {
+    let folder = workspace();
+    for number in 0..2_000 {
+        std::fs::write(folder.path().join(format!("{number}.bend")), "").expect("it can be written");
+    }
+    let mut client = Client::begin(folder.path());
+    let main = url(&folder.path().join("main.bend"));
+    client.open(&main, MAIN);
+    let params = |new: &str, position: Value| json!({"textDocument": {"uri": main}, "position": position, "newName": new, "context": {"includeDeclaration": true}});
+    let refusal = client.answer("textDocument/rename", params("surface", place(MAIN, "area", 1)));
+    assert!(refusal["error"]["message"].as_str().is_some_and(|said| said.contains("2000 Bend files")), "{refusal}");
+    let local = client.request("textDocument/rename", params("number", place(MAIN, "x: f24", 0)));
+    assert_eq!(local["changes"][&main].as_array().map(Vec::len), Some(2), "a variable is in one file");
+    let found = json!({"jsonrpc": "2.0", "id": 99, "method": "textDocument/references", "params": params("", place(MAIN, "area", 1))});
+    client.send(&found);
+    assert!(client.shown().contains("more than 2000 Bend files"));
     client.end();
 }
 
@@ -184,7 +223,7 @@ fn what_is_written_is_completed_explained_and_corrected() {
     );
     let shown: Vec<&str> =
         inlays.as_array().expect("it is a list").iter().filter_map(|hint| hint["label"].as_str()).collect();
-    assert_eq!(shown, [": a", " -> String"]);
+    assert_eq!(shown, [": a", " -> String"], "and nothing of `main`, which is annotated");
     let typo = json!({"start": place(MAIN, "twice", 1), "end": position(9, 14)});
     let wrong = client.edit(&main, 2, typo, "twize");
     assert_eq!(wrong[0]["code"], "B0201");

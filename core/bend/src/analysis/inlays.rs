@@ -32,11 +32,13 @@ impl Analysis {
             for param in &def.params {
                 let Type::Arrow(from, to) = ty else { break };
                 let at = Span { start: param.name.span.end, ..param.name.span };
-                inlays.push(Inlay { at, text: format!(": {}", shown(from)) });
+                if is_known(from) {
+                    inlays.push(Inlay { at, text: format!(": {}", shown(from)) });
+                }
                 ty = to;
             }
             let last = def.params.last().map_or(def.name.span, |param| param.name.span);
-            if let Some(at) = self.end_of_head(last) {
+            if let Some(at) = self.end_of_head(last).filter(|_| is_known(ty)) {
                 inlays.push(Inlay { at, text: format!(" -> {}", shown(ty)) });
             }
         }
@@ -49,5 +51,19 @@ impl Analysis {
         let colon = text.find(':')?;
         let end = last.end + text[..colon].trim_end().len() as u32;
         Some(Span { start: end, end, ..last })
+    }
+}
+
+/// Whether a type says anything: `Any` is what everything is whose type was not found out.
+fn is_known(ty: &Type) -> bool {
+    match ty {
+        Type::Any | Type::Hole => false,
+        Type::Var(_)
+        | Type::Param(_)
+        | Type::Data(..)
+        | Type::Num(_)
+        | Type::Arrow(..)
+        | Type::Tuple(_)
+        | Type::None => true,
     }
 }

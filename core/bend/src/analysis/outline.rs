@@ -1,7 +1,9 @@
 //! What a file defines: its types with their constructors, its functions, also those that have a syntax error.
 
 use super::Analysis;
-use crate::ast::{Item, TypeSyntax};
+use crate::ast::{Item, Module, TypeSyntax};
+use crate::parser::{Dialect, parse_module};
+use girih_base::diag::Diagnostics;
 use girih_base::name::Name;
 use girih_base::span::{SourceId, Span};
 
@@ -36,18 +38,26 @@ pub struct Symbol {
 impl Analysis {
     /// The things that a source defines, in the order of the text.
     pub fn outline(&self, source: SourceId) -> Vec<Symbol> {
-        let Some(module) = self.module(source) else { return vec![] };
-        let mut symbols: Vec<Symbol> = module.items.iter().filter_map(symbol).collect();
-        symbols.extend(module.broken.iter().map(|broken| Symbol {
-            name: broken.name.node.clone(),
-            kind: if broken.is_type { Kind::Type } else { Kind::Function },
-            span: broken.span,
-            name_span: broken.name.span,
-            children: vec![],
-        }));
-        symbols.sort_by_key(|symbol| symbol.span);
-        symbols
+        self.module(source).map_or(vec![], symbols)
     }
+}
+
+/// The things that a text defines, without a look at what it imports. Needs as much stack as [`crate::compile`].
+pub fn outline_of(source: SourceId, text: &str) -> Vec<Symbol> {
+    symbols(&parse_module(source, text, Dialect::User, &mut Diagnostics::default()))
+}
+
+fn symbols(module: &Module) -> Vec<Symbol> {
+    let mut symbols: Vec<Symbol> = module.items.iter().filter_map(symbol).collect();
+    symbols.extend(module.broken.iter().map(|broken| Symbol {
+        name: broken.name.node.clone(),
+        kind: if broken.is_type { Kind::Type } else { Kind::Function },
+        span: broken.span,
+        name_span: broken.name.span,
+        children: vec![],
+    }));
+    symbols.sort_by_key(|symbol| symbol.span);
+    symbols
 }
 
 fn symbol(item: &Item) -> Option<Symbol> {

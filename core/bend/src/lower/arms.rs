@@ -289,7 +289,8 @@ impl<'l> Lowering<'l> {
             return invalid(m.arg.span);
         };
         let shown = rest.as_ref().map_or("_", |name| name.node.as_str());
-        let hint = match self.constructors_called(shown).as_slice() {
+        let called = if self.may_search() { self.constructors_called(shown) } else { vec![] };
+        let hint = match called.as_slice() {
             _ if shown.starts_with(|c: char| c.is_ascii_digit()) => {
                 "`match` tells constructors apart; numbers are told apart by `switch`, with the cases 0, 1, 2 … and `_`"
                     .to_owned()

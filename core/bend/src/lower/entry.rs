@@ -49,7 +49,7 @@ impl Lowering<'_> {
                 let near = did_you_mean(name, values.keys().map(Name::as_str)).filter(|_| wanted.is_some());
                 let hint = match near {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("write `def {name}: …`, or name another entry point with `--entrypoint`"),
+                    None => format!("write `def {name}(): …`, or name another entry point with `--entrypoint`"),
                 };
                 self.report(Diagnostic::new(Code::MissingMain, Span::NONE, message).hint(hint));
                 None

@@ -2,7 +2,7 @@
 
 use super::expressions::with_binds;
 use super::{Lowering, invalid};
-use crate::ast::{Expr, Literal};
+use crate::ast::{Expr, ExprKind, Literal};
 use girih_base::diag::Code;
 use girih_base::name::Name;
 use girih_base::num::{LiteralValue, Num, NumKind};
@@ -92,7 +92,17 @@ impl Lowering<'_> {
         let mut map = self.prelude_call("Map/empty", vec![], span);
         let mut binds = vec![];
         for (key, value) in entries {
-            let (key, value) = (self.expression(key), self.expression(value));
+            let known = self.unbound.len();
+            self.in_key = matches!(key.node, ExprKind::Var(_));
+            let key = self.expression(key);
+            if std::mem::take(&mut self.in_key) && self.unbound.len() > known {
+                // One error says it of all keys.
+                self.unbound.extend(entries.iter().filter_map(|(key, _)| match &key.node {
+                    ExprKind::Var(name) => Some(name.clone()),
+                    _other => None,
+                }));
+            }
+            let value = self.expression(value);
             let at = key.span.to(value.span);
             let next = self.prelude_call("Map/set", vec![map, key, value], at);
             let local = self.local(hidden("map"), at);

@@ -70,6 +70,8 @@ struct Lowering<'a> {
     enclosing: Vec<DefinitionScope>,
     /// Names that were reported as unbound in the top-level definition at hand.
     unbound: HashSet<Name>,
+    /// Whether a name that is a key in `{ key: value }` is being lowered.
+    in_key: bool,
     /// For how many unknown names a similar one was looked for.
     searches: usize,
     /// How many `open`s and steps of monads the term at hand stands in.
@@ -104,6 +106,7 @@ pub(super) fn lower(
         parameters: HashMap::new(),
         enclosing: vec![],
         unbound: HashSet::new(),
+        in_key: false,
         searches: 0,
         nesting: 0,
         uses,

@@ -14,6 +14,10 @@ const SEARCHES: usize = 100;
 /// How many functions of a type a hint names.
 const SHOWN: usize = 6;
 
+/// Of a key that is a name without a value.
+const KEYS: &str = "the keys of a map are numbers, and a name is the value of a variable; a value with named fields is an `object`:\n  \
+     object Point { x, y }\nand `Point { x: 1, y: 2 }` makes one";
+
 /// What is said of an unknown name, and what was meant where that is certain enough to be put in its place.
 struct Advice {
     hint: String,
@@ -75,10 +79,15 @@ impl Lowering<'_> {
             return Advice::did_you_mean(field.to_string());
         }
         let near = self.near(name);
+        if self.in_key && near.is_none() {
+            return Advice::from(KEYS.to_owned());
+        }
         // A name that is written just so but for its type is meant, whatever other languages call so.
         let is_same = |near: &str| near.rsplit('/').next() == Some(name.as_str());
+        let is_local = |near: &str| self.local_names().any(|local| local.as_str() == near);
         match (near, hint(NAMES, name)) {
             (Some(near), Some(habit)) if is_same(&near) && !habit.contains(&near) => Advice::did_you_mean(near),
+            (Some(near), Some(_)) if is_local(&near) => Advice::did_you_mean(near),
             (_, Some(habit)) => Advice { hint: habit.to_owned(), meant: truth(name) },
             (Some(near), None) => Advice::did_you_mean(near),
             (None, None) => Advice::from(self.unfamiliar(name)),

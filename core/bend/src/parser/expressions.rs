@@ -164,6 +164,12 @@ impl Parser<'_, '_> {
     /// What stands behind `lambda`.
     fn imp_lambda(&mut self) -> Parsed<ExprKind> {
         let patterns = self.with_free_lines(|p| {
+            p.skip();
+            if p.cursor.starts_with(":") {
+                let hint =
+                    "a function without parameters is a value: write it without `lambda:`, and use it without `()`";
+                return Err(p.expected_with_hint("the name of a variable", hint));
+            }
             let mut patterns = vec![p.lambda_variable()?];
             p.eat(",");
             while !p.eat(":") {

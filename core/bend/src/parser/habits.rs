@@ -4,7 +4,9 @@
 
 use super::{Failed, Parser};
 use crate::ast::{Expr, ExprKind};
-use crate::habits::{ADDING_METHODS, ITEMS, OPERATORS, PREFIXES, PRINTERS, STATEMENTS, TOKENS, hint};
+use crate::habits::{
+    ADDING_METHODS, ITEMS, METHODS, OPERATORS, PREFIXES, PRINTERS, STATEMENT_OUTSIDE, STATEMENTS, TOKENS, hint,
+};
 use girih_base::diag::{Code, Diagnostic, Diagnostics};
 use girih_base::lexer::{Cursor, is_name_char};
 use girih_base::num::BinOp;
@@ -49,7 +51,8 @@ impl<'t> Parser<'t, '_> {
     pub(super) fn habit(&self) -> Option<(&'t str, &'static str)> {
         let word = self.cursor.word();
         let symbol = self.foreign_symbol().map(|(symbol, hint)| (&self.cursor.rest()[..symbol.len()], hint));
-        let word = symbol.or_else(|| hint(TOKENS, word).map(|hint| (word, hint)));
+        let method = word.strip_prefix('.').and_then(|method| hint(METHODS, method));
+        let word = symbol.or_else(|| hint(TOKENS, word).or(method).map(|hint| (word, hint)));
         word.or_else(|| hint(PREFIXES, self.word_before()).map(|hint| ("", hint)))
     }
 
@@ -104,6 +107,12 @@ impl<'t> Parser<'t, '_> {
                 "`match` takes a list apart: below `case List/Cons:` it is `xs.head` and `xs.tail`",
             );
         }
+        if self.cursor.starts_with(":") {
+            let hint = format!(
+                "a variable has no annotation: write `{word} = …`; the types of parameters and results stand in the line of the `def`"
+            );
+            return self.expected_with_hint(what, &hint);
+        }
         let diagnostic = self.expectation(what);
         let has_hint = diagnostic.hint.is_some();
         self.fail(if has_hint { diagnostic } else { diagnostic.hint(STATEMENT) })
@@ -142,7 +151,20 @@ impl<'t> Parser<'t, '_> {
             let hint = "a function is called inside another one; a program starts at `main` by itself";
             return says(format!("expected a definition, found a call of `{word}`"), hint);
         }
+        if self.cursor.starts_with("/*") {
+            let (span, found) = self.found();
+            return Some(
+                Diagnostic::new(Code::UnexpectedText, span, format!("expected a definition, found {found}"))
+                    .hint(COMMENT),
+            );
+        }
         let is_indented = self.cursor.line_start() < self.cursor.at();
+        let is_literal = |c: char| c.is_ascii_digit() || matches!(c, '"' | '\'' | '[');
+        if !is_indented && self.cursor.peek().is_some_and(is_literal) {
+            let (span, found) = self.found();
+            let message = format!("expected a definition, found {found}");
+            return Some(Diagnostic::new(Code::UnexpectedText, span, message).hint(STATEMENT_OUTSIDE));
+        }
         if is_indented && (!word.is_empty() || self.cursor.rest().starts_with(['[', '"', '\''])) {
             let (span, found) = self.found();
             let hint = "the definition before it has ended; in the functional syntax a call is written `(f x y)` and an operation `(+ a b)`";

@@ -207,7 +207,13 @@ impl Parser<'_, '_> {
     fn fun_ctor(&mut self) -> Parsed<CtorDef> {
         self.skip();
         if !self.cursor.starts_with("(") {
-            return Ok(CtorDef { name: self.name("the name of a constructor")?, fields: vec![] });
+            let name = self.name("the name of a constructor")?;
+            if self.cursor.starts_with("(") || self.cursor.starts_with("{") {
+                let hint =
+                    format!("a constructor with fields stands in parentheses as a whole: `({} left right)`", name.node);
+                return Err(self.expected_with_hint("`|` or the end of the type", &hint));
+            }
+            return Ok(CtorDef { name, fields: vec![] });
         }
         self.bracketed("(", ")", |p| {
             let name = p.name("the name of a constructor")?;

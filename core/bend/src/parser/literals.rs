@@ -3,6 +3,7 @@
 use super::{Failed, Parsed, Parser};
 use crate::ast::{Literal, LiteralValue};
 use girih_base::diag::Code;
+use girih_base::lexer::is_name_char;
 use girih_base::name::Name;
 use girih_base::num::NumKind;
 use girih_base::span::Span;
@@ -105,6 +106,11 @@ impl<'t> Parser<'t, '_> {
         if self.cursor.starts_with(".") {
             let hint =
                 "there are no ranges: a function that calls itself, or a `bend`, makes the numbers one after the other";
+            return self.error_with_hint(Code::BadLiteral, span, message, hint);
+        }
+        let before = &self.cursor.text()[..start];
+        if base == 10 && before.ends_with(['-', '+']) && self.cursor.peek().is_some_and(is_name_char) {
+            let hint = "only a number has a sign: write `0 - x`, and `+0 - x` for an `i24`";
             return self.error_with_hint(Code::BadLiteral, span, message, hint);
         }
         self.error(Code::BadLiteral, span, message)

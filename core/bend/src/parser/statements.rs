@@ -103,6 +103,12 @@ impl Parser<'_, '_> {
             return Ok(StmtKind::Def(self.imp_def(column)?));
         }
         if self.cursor.eat_keyword("return") {
+            self.skip();
+            if self.cursor.peek().is_none_or(|c| c == '\n') {
+                let hint =
+                    "every function gives a value: write it behind `return`; `return *` returns nothing in particular";
+                return Err(self.expected_with_hint("an expression", hint));
+            }
             let value = self.tuple_expression()?;
             self.end_of_statement()?;
             return Ok(StmtKind::Return(value));
@@ -319,6 +325,10 @@ impl Parser<'_, '_> {
         self.case_keyword()?;
         self.skip();
         let start = self.cursor.at();
+        if self.cursor.starts_with("[") {
+            let hint = "the cases of a list `xs` are `List/Nil`, and `List/Cons` with `xs.head` and `xs.tail`";
+            return Err(self.expected_with_hint("the name of a constructor or `_`", hint));
+        }
         let name = self.name("the name of a constructor or `_`")?;
         let span = self.cursor.span_from(start);
         if self.cursor.starts_with("(") || self.cursor.starts_with("{") {

@@ -124,6 +124,10 @@ fn types_that_nobody_wrote_are_inferred() {
     let inlays = program.analysis().inlays(MAIN);
     let shown: Vec<&str> = inlays.iter().map(|inlay| inlay.text.as_str()).collect();
     assert_eq!(shown, [": a -> a", ": a", " -> a", " -> u24"]);
+    let unknown = "def main():\n  return ‸f(1)\n\ndef f(x) -> Any:\n  return x\n\ndef g(x):\n  return [f(x)]\n";
+    let inlays = Marked::new(unknown, &[]).analysis().inlays(MAIN);
+    let shown: Vec<&str> = inlays.iter().map(|inlay| inlay.text.as_str()).collect();
+    assert_eq!(shown, [" -> List(Any)"], "`Any` alone says nothing");
     assert_eq!(hover("def main():\n  (a, b) = (1, 2.5)\n  return ‸b\n"), "b: f24");
 }
 

@@ -26,12 +26,13 @@ use girih_base::words;
 use girih_ir::heap::{self, GlobalId, Layout, LayoutId};
 use girih_ir::{FunctionId, Module, Type, Verified};
 use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
-use girih_runtime::{Fault, Runner, Schedule, StepStats, TaskOptions, TaskStats};
+use girih_runtime::{Fault, Runner, Schedule, Slice, StepStats, TaskOptions, TaskStats, Timeline};
 pub use pace::Clock;
 use pace::Pace;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// How large everything is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +120,8 @@ pub struct ForkJoinRunner {
     most_units: u32,
     /// Whether anything was called since the heap was new.
     is_used: bool,
+    /// What was seen of each superstep, if that is wanted.
+    timeline: Option<Timeline>,
 }
 
 /// What a call was given, and what there was before it.
@@ -191,6 +194,7 @@ impl ForkJoinRunner {
             dispatches: 0,
             most_units: 0,
             is_used: false,
+            timeline: task.timeline.then(|| Timeline { lanes: options.lanes, slices: vec![] }),
         };
         runner.fill_pool().map_err(one)?;
         runner.warm_up().map_err(one)?;
@@ -226,6 +230,7 @@ impl ForkJoinRunner {
     fn renew_all(&mut self) -> Result<(), Diagnostic> {
         (self.submissions, self.dispatches, self.most_units, self.collections) = (0, 0, 0, 0);
         self.kept_top = 0;
+        self.timeline.iter_mut().for_each(|timeline| timeline.slices.clear());
         self.clear()?;
         self.device.wait()
     }
@@ -336,16 +341,17 @@ impl ForkJoinRunner {
                 return Err(Fault::Interrupted);
             }
             let (began, steps, epochs) = (self.pace.now(), self.pace.steps(), self.seen(control::EPOCHS));
-            let commands = self.epochs(self.pace.batch());
+            let (ready, tasks) = (self.waiting(), self.seen(control::TASKS));
+            let commands = self.epochs(if self.timeline.is_some() { 1 } else { self.pace.batch() });
             let mut bytes = vec![0; 4 * self.control.len()];
             let mut reads = [Read::new(&self.buffers.control, 0, &mut bytes)];
             self.device.submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
             self.submissions += 1;
             self.dispatches += commands.len() as u64;
             self.control = words::from_bytes(&bytes);
-            let taken = self.seen(control::HEAD).wrapping_add(self.seen(control::HANDED));
-            let waiting = self.seen(control::TAIL).wrapping_sub(taken);
-            self.pace.note(began, self.seen(control::EPOCHS).wrapping_sub(epochs), waiting != 0);
+            let (waiting, epochs) = (self.waiting(), self.seen(control::EPOCHS).wrapping_sub(epochs));
+            self.pace.note(began, epochs, waiting != 0);
+            self.note_superstep(began, epochs, ready, tasks);
             // Who found no memory has counted on beyond the end.
             let (top, end) = (self.seen(control::HEAP_TOP), self.seen(control::HEAP_END));
             self.most_units = self.most_units.max(top.min(end));
@@ -367,6 +373,32 @@ impl ForkJoinRunner {
                 self.set(control::STEPS, self.pace.steps()).map_err(Fault::Device)?;
             }
         }
+    }
+
+    /// How many tasks wait in the queue.
+    fn waiting(&self) -> u32 {
+        let taken = self.seen(control::HEAD).wrapping_add(self.seen(control::HANDED));
+        self.seen(control::TAIL).wrapping_sub(taken)
+    }
+
+    /// Notes a submission that began then, when so many tasks were `ready` and `tasks` had been given away, if that is wanted.
+    fn note_superstep(&mut self, began: Duration, epochs: u32, ready: u32, tasks: u32) {
+        let (took, bytes) = (self.pace.now().saturating_sub(began), self.live_bytes());
+        let tasks = self.seen(control::TASKS).wrapping_sub(tasks);
+        if let Some(timeline) = &mut self.timeline {
+            let busy = f64::from(ready.min(timeline.lanes)) * took.as_secs_f64();
+            timeline.push(Slice { steps: epochs.into(), took, busy, tasks: tasks.into(), bytes });
+        }
+    }
+
+    /// Bytes of so many units of the heap.
+    fn bytes(&self, units: u32) -> u64 {
+        8 * u64::from(units.saturating_sub(self.shape.first_unit()))
+    }
+
+    /// Bytes that cells take now.
+    fn live_bytes(&self) -> u64 {
+        self.bytes(self.seen(control::HEAP_TOP).min(self.seen(control::HEAP_END)))
     }
 
     /// The first of so many free units, which are the caller's from now on.
@@ -434,6 +466,10 @@ impl Runner for ForkJoinRunner {
         self.cells.borrow().trouble.clone()
     }
 
+    fn timeline(&self) -> Option<Timeline> {
+        self.timeline.clone()
+    }
+
     fn device_heap(&mut self) -> Option<girih_runtime::DeviceHeap> {
         Some(girih_runtime::DeviceHeap { device: self.device.clone(), buffer: self.buffers.heap.clone() })
     }
@@ -459,9 +495,8 @@ impl Runner for ForkJoinRunner {
 
     fn stats(&self) -> TaskStats {
         let at = |word: u32| self.seen(word);
-        let bytes = |units: u32| 8 * u64::from(units.saturating_sub(self.shape.first_unit()));
-        let live = at(control::HEAP_TOP).min(at(control::HEAP_END));
-        let (live_bytes, most_bytes) = (bytes(live), bytes(live.max(self.most_units)));
+        let live_bytes = self.live_bytes();
+        let most_bytes = live_bytes.max(self.bytes(self.most_units));
         let epochs = StepStats {
             schedule: Schedule::ForkJoin,
             lanes: self.options.lanes,

@@ -3,6 +3,7 @@
 //! It is the oracle: what it computes is what a program means. Nothing in it recurses on the native stack, so neither
 //! deep recursion of a program nor deep data can overflow it; [`Limits::memory`] bounds what it needs.
 
+mod advice;
 mod apply;
 mod collect;
 mod heap;

@@ -148,8 +148,9 @@ impl Machine {
         match word.num() {
             Some(number) => Ok(Ok(number)),
             None => {
-                let message = format!("{} needs a number, and this is {}", operation(), self.describe(word));
-                Err(self.trap(Code::NotANumber, pc, message, "`match` takes a value apart; text is joined by `String/concat(a, b)`, lists by `List/concat(a, b)`"))
+                let operation = operation();
+                let message = format!("{operation} needs a number, and this is {}", self.describe(word));
+                Err(self.trap(Code::NotANumber, pc, message, self.advice_for_number(&operation, word)))
             }
         }
     }
@@ -217,7 +218,7 @@ impl Machine {
         let ty = program.ctors.get(CtorId::new(u32::from(first))).map(|ctor| &program.types[ctor.ty].name);
         let expected = ty.map_or("a type without constructors".to_string(), |name| format!("a `{name}`"));
         let message = format!("a match on {expected} has no case for {}", self.describe(word));
-        let hint = "annotate the types of the function, so that the checker finds this before it runs";
+        let hint = self.advice_for_match(ty.map_or("", |name| name), word);
         self.trap(Code::NoMatchingCase, pc, message, hint)
     }
 
