@@ -18,6 +18,7 @@
 //! | `bend` | no `Program` and no `render`: no Bend programs, and no pictures painted by them |
 //! | `net` | no `nets`; programs that need nets are refused |
 //! | `triton` | no `triton`: no kernels in Python |
+//! | `tensor` | no `tensor`: no tensors, networks and optimisers |
 //! | `cpu` | no native code; if there is no card either, `auto` runs programs by the evaluator |
 //! | `cuda` | no CUDA cards, and no emulator of PTX on the host |
 //! | `wgpu` | no adapters of Vulkan, Metal and DX12, and no shading languages |
@@ -56,6 +57,8 @@ pub mod render;
 mod run;
 #[cfg(feature = "bend")]
 pub mod session;
+#[cfg(feature = "tensor")]
+pub mod tensor;
 #[cfg(feature = "bend")]
 pub mod testing;
 #[cfg(feature = "triton")]
