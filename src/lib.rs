@@ -75,6 +75,11 @@ pub use girih_base::span::{Sources, Span};
 #[doc = include_str!("../docs/from-rust.md")]
 struct FromRust;
 
+/// The page about tensors, whose examples are tests, too.
+#[cfg(all(doctest, feature = "tensor", feature = "cpu"))]
+#[doc = include_str!("../docs/tensors.md")]
+struct Tensors;
+
 pub use error::Error;
 pub use process_exit::leave;
 pub use report::Report;
