@@ -4,6 +4,7 @@
 //! its own, and so never changes.
 
 use crate::device::Device;
+use crate::error;
 use crate::tensor::Tensor;
 use crate::trace::Trace;
 use girih_base::diag::Diagnostic;
@@ -12,6 +13,7 @@ use girih_tensor::Graph;
 use girih_tensor::lower::{Lowered, Place, lower};
 use girih_tensor::schedule::Fusion;
 use std::collections::HashMap;
+use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Places in a pool begin at multiples of this many bytes, which suits every device.
@@ -50,6 +52,8 @@ pub(crate) struct Plan {
     launches: Vec<(Program, Vec<Place>, [u32; 3])>,
     slots: Vec<Slot>,
     outputs: Vec<Place>,
+    /// Held while a run is queued: runs of several threads must not mix in the pool.
+    queueing: Mutex<()>,
 }
 
 impl Plan {
@@ -63,7 +67,7 @@ impl Plan {
         let slots = slots(device, &lowered.slots, &outputs)?;
         let launches = lowered.launches.into_iter().zip(programs);
         let launches = launches.map(|(launch, program)| (program, launch.arguments, launch.grid)).collect();
-        Ok(Plan { launches, slots, outputs })
+        Ok(Plan { launches, slots, outputs, queueing: Mutex::default() })
     }
 
     /// Computes the outputs.
@@ -82,7 +86,10 @@ impl Plan {
             let arguments = arguments.iter().map(|at| Argument::Buffer(place(at))).collect();
             Command::Dispatch(Dispatch { program: program.clone(), arguments, grid: Grid::Workgroups(*grid) })
         };
-        runtime.submit(&self.launches.iter().map(command).collect::<Vec<_>>())?;
+        let commands: Vec<Command> = self.launches.iter().map(command).collect();
+        let queueing = self.queueing.lock().unwrap_or_else(PoisonError::into_inner);
+        runtime.submit(&commands)?;
+        drop(queueing);
         Ok(self.outputs.iter().map(place).collect())
     }
 }
@@ -107,7 +114,9 @@ fn slots(device: &Device, sizes: &[u64], outputs: &[Place]) -> Result<Vec<Slot>,
 ///
 /// # Errors
 /// A mistake that one comes from, a limit of kernels, or what the device says.
+#[track_caller]
 pub(crate) fn realize(tensors: &[&Tensor]) -> Result<(), Diagnostic> {
+    let place = Location::caller();
     let mut left: Vec<&Tensor> = vec![];
     for tensor in tensors.iter().copied().filter(|tensor| tensor.0.value.get().is_none()) {
         if !left.iter().any(|known| Arc::ptr_eq(&known.0, &tensor.0)) {
@@ -121,8 +130,9 @@ pub(crate) fn realize(tensors: &[&Tensor]) -> Result<(), Diagnostic> {
         let id = trace.write(tensor, |tensor| tensor.0.value.get().is_some())?;
         trace.graph.outputs.push(id);
     }
-    let inputs = trace.inputs.iter().map(value).collect::<Result<Vec<_>, _>>()?;
-    let values = device.plans().of(&device, &trace.graph)?.run(&device, &inputs)?;
+    let inputs = trace.inputs.iter().map(|input| value(input)).collect::<Result<Vec<_>, _>>()?;
+    let plan = device.plans().of(&device, &trace.graph).map_err(|limit| error::placed(limit, place))?;
+    let values = plan.run(&device, &inputs)?;
     for (tensor, value) in left.iter().zip(values) {
         // Another thread may have computed it meanwhile: its elements are the same.
         let _ = tensor.0.value.set(value);
@@ -131,6 +141,7 @@ pub(crate) fn realize(tensors: &[&Tensor]) -> Result<(), Diagnostic> {
 }
 
 /// The elements of a tensor, computed if they were not.
+#[track_caller]
 pub(crate) fn value(tensor: &Tensor) -> Result<Buffer, Diagnostic> {
     if let Some(value) = tensor.0.value.get() {
         return Ok(value.clone());

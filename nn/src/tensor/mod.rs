@@ -162,6 +162,7 @@ impl Tensor {
     ///
     /// # Errors
     /// The mistake that it comes from, a limit of kernels, or what the device says.
+    #[track_caller]
     pub fn realize(&self) -> crate::Result<&Tensor> {
         plan::realize(&[self])?;
         Ok(self)
@@ -171,6 +172,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`realize`](Self::realize).
+    #[track_caller]
     pub fn detach(&self) -> crate::Result<Tensor> {
         Ok(Tensor::given(&self.0.device, self.0.ty.clone(), plan::value(self)?))
     }

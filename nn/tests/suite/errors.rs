@@ -40,6 +40,7 @@ fn mistakes_have_both_shapes_and_the_callers_line() {
         message(&x.sum_all().grad(&[&device.tensor(&[1], [1])])[0], line!()),
         message(&(&x + &cpu().zeros([2, 3])), line!()),
         shown(&x.to_vec::<i32>().expect_err("they are floats"), line!()),
+        shown(&device.tensor(&[1.0_f64], [1]).exp().to_vec::<f64>().expect_err("kernels lack it"), line!()),
         shown(&x.item::<f32>().expect_err("there are several"), line!()),
     ];
     insta::assert_snapshot!(all.join("\n"));

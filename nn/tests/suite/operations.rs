@@ -114,6 +114,25 @@ fn tensors_without_elements_and_one_that_is_given_are_read() {
     );
 }
 
+/// Runs of one plan by several threads each give what they should.
+#[test]
+fn threads_share_a_device() {
+    let device = cpu();
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            let device = &device;
+            scope.spawn(move || {
+                for step in 0..20 {
+                    let x = device.tensor(&[(number * 20 + step) as f32; 64], [8, 8]);
+                    let y = x.matmul(&x).matmul(&x).sum_all().item::<f32>().expect("a number");
+                    let wanted = 64.0 * 64.0 * ((number * 20 + step) as f32).powi(3);
+                    assert!((y - wanted).abs() <= 1e-5 * wanted, "{y} is not {wanted}");
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn a_computation_of_many_steps_is_freed() {
     let device = cpu();
