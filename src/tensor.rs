@@ -1,4 +1,4 @@
-//! Tensors: arrays of numbers on a device, with derivatives, modules and optimisers. The page [From Rust](../../docs/tensors.md) shows how they are used.
+//! Tensors: arrays of numbers on a device, with derivatives, modules and optimisers. The page `docs/tensors.md` shows how they are used.
 //!
 //! ```
 //! use girih::devices::Selector;

@@ -3,6 +3,7 @@
 #[path = "../../examples/call.rs"]
 mod call;
 #[path = "../../examples/cats_and_dogs/main.rs"]
+#[expect(dead_code, reason = "the tests call what `main` calls")]
 mod cats_and_dogs;
 #[path = "../../examples/data.rs"]
 mod data;
@@ -11,6 +12,7 @@ mod frame;
 #[path = "../../examples/kernel.rs"]
 mod kernel;
 #[path = "../../examples/mnist_like/main.rs"]
+#[expect(dead_code, reason = "the tests call what `main` calls")]
 mod mnist_like;
 #[path = "../../examples/triton.rs"]
 mod triton;

@@ -116,7 +116,7 @@ impl Tensor {
             operands.iter().map(|operand| graph.input(operand.dtype(), &operand.shape())).collect();
         match inputs.and_then(|inputs| write(&mut graph, &inputs)) {
             Ok(result) => {
-                let operands: Vec<Tensor> = operands.iter().map(|operand| Tensor::clone(operand)).collect();
+                let operands: Vec<Tensor> = operands.iter().copied().cloned().collect();
                 import(device, &graph, &operands, &[result]).remove(0)
             }
             Err(mistake) => Tensor::broken(device, mistake, place),

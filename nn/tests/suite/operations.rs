@@ -4,6 +4,9 @@ use crate::devices::{check, cpu, machine, wgpu};
 use girih_ir::Scalar;
 use girih_nn::{Device, Random, Tensor, compile, concat};
 
+/// A method without operands.
+type Function = fn(&Tensor) -> Tensor;
+
 /// Each method with operands that it takes.
 #[rustfmt::skip]
 fn all(device: &Device) -> Vec<(&'static str, Tensor)> {
@@ -38,7 +41,7 @@ fn all(device: &Device) -> Vec<(&'static str, Tensor)> {
         ("uniform", Random::new(device, 3).uniform([9], -1.0, 3.0)), ("normal", Random::new(device, 3).normal([9], 2.0, 0.5)),
         ("full", device.full(2.5, [3])), ("arange", device.arange(6, Scalar::I64)),
     ];
-    let functions: [(&'static str, fn(&Tensor) -> Tensor); 23] = [
+    let functions: [(&'static str, Function); 23] = [
         ("abs", Tensor::abs), ("floor", Tensor::floor), ("ceil", Tensor::ceil), ("round", Tensor::round), ("trunc", Tensor::trunc), ("exp", Tensor::exp),
         ("sin", Tensor::sin), ("cos", Tensor::cos), ("tan", Tensor::tan), ("tanh", Tensor::tanh), ("sign", Tensor::sign), ("square", Tensor::square),
         ("reciprocal", Tensor::reciprocal), ("erf", Tensor::erf), ("sigmoid", Tensor::sigmoid), ("relu", Tensor::relu), ("silu", Tensor::silu),
