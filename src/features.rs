@@ -35,6 +35,7 @@ features! {
     Bend "bend" "Bend";
     Net "net" "interaction nets";
     Triton "triton" "Triton kernels";
+    Tensor "tensor" "tensors";
     Cpu "cpu" "native code for the processor";
     Cuda "cuda" "CUDA";
     Wgpu "wgpu" "wgpu";

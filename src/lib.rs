@@ -18,6 +18,7 @@
 //! | `bend` | no `Program` and no `render`: no Bend programs, and no pictures painted by them |
 //! | `net` | no `nets`; programs that need nets are refused |
 //! | `triton` | no `triton`: no kernels in Python |
+//! | `tensor` | no `tensor`: no tensors, networks and optimisers |
 //! | `cpu` | no native code; if there is no card either, `auto` runs programs by the evaluator |
 //! | `cuda` | no CUDA cards, and no emulator of PTX on the host |
 //! | `wgpu` | no adapters of Vulkan, Metal and DX12, and no shading languages |
@@ -56,6 +57,8 @@ pub mod render;
 mod run;
 #[cfg(feature = "bend")]
 pub mod session;
+#[cfg(feature = "tensor")]
+pub mod tensor;
 #[cfg(feature = "bend")]
 pub mod testing;
 #[cfg(feature = "triton")]
@@ -71,6 +74,11 @@ pub use girih_base::span::{Sources, Span};
 #[cfg(all(doctest, feature = "bend", feature = "triton", feature = "cpu"))]
 #[doc = include_str!("../docs/from-rust.md")]
 struct FromRust;
+
+/// The page about tensors, whose examples are tests, too.
+#[cfg(all(doctest, feature = "tensor", feature = "cpu"))]
+#[doc = include_str!("../docs/tensors.md")]
+struct Tensors;
 
 pub use error::Error;
 pub use process_exit::leave;

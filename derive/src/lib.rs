@@ -1,9 +1,11 @@
-//! `#[derive(Bend)]`: a struct or an enum of Rust as a data type of Bend.
+//! Macros that write implementations for a program's types: `#[derive(Bend)]`, a struct or an enum of Rust as a data type of Bend, and `#[derive(Module)]`, a struct
+//! as a part of a network.
 //!
-//! The macro writes what the type is made of, by names; whether the program has such a type is found out when a function is looked up.
+//! The first writes what the type is made of, by names; whether the program has such a type is found out when a function is looked up.
 
 mod attributes;
 mod implementation;
+mod module;
 
 use proc_macro::TokenStream;
 use syn::DeriveInput;
@@ -19,4 +21,14 @@ use syn::DeriveInput;
 pub fn derive_bend(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
     implementation::implementation(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// Makes a struct a module of a network: its parts are its fields, by their names.
+///
+/// `#[module(skip)]` before a field says that it has no parameters: a number, say. The code names the crate as `::girih`; `#[module(crate = path)]` before the type says where
+/// the module `nn` of tensors is instead of in `::girih::tensor`.
+#[proc_macro_derive(Module, attributes(module))]
+pub fn derive_module(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    module::implementation(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }

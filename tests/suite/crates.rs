@@ -23,13 +23,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("girih-bend", &["base", "term"]),
     ("girih-triton", &["base", "ir", "lower"]),
     ("girih-tensor", &["base", "ir"]),
+    ("girih-nn", &["base", "ir", "runtime", "tensor"]),
     ("girih-cpu", &["base", "ir", "runtime", "lower"]),
     ("girih-cuda", &["cache", "base", "ir", "runtime", "lower", "machine"]),
     ("girih-wgpu", &["cache", "base", "ir", "runtime", "lower"]),
     (
         "girih",
         &[
-            "cache", "base", "ir", "runtime", "lower", "machine", "term", "task", "net", "bend", "triton", "cpu",
+            "cache", "base", "ir", "runtime", "lower", "machine", "term", "task", "net", "bend", "triton", "nn", "cpu",
             "cuda", "wgpu", "derive",
         ],
     ),
@@ -50,6 +51,7 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("bend", &["girih-bend", "gif", "png"]),
     ("net", &["girih-net"]),
     ("triton", &["girih-triton"]),
+    ("tensor", &["girih-nn", "safetensors"]),
     ("cpu", &["girih-cpu", "cranelift-codegen"]),
     ("cuda", &["girih-cuda", "cudarc"]),
     ("wgpu", &["girih-wgpu", "wgpu", "naga"]),

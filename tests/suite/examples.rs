@@ -2,12 +2,18 @@
 
 #[path = "../../examples/call.rs"]
 mod call;
+#[path = "../../examples/cats_and_dogs/main.rs"]
+#[expect(dead_code, reason = "the tests call what `main` calls")]
+mod cats_and_dogs;
 #[path = "../../examples/data.rs"]
 mod data;
 #[path = "../../examples/frame.rs"]
 mod frame;
 #[path = "../../examples/kernel.rs"]
 mod kernel;
+#[path = "../../examples/mnist_like/main.rs"]
+#[expect(dead_code, reason = "the tests call what `main` calls")]
+mod mnist_like;
 #[path = "../../examples/triton.rs"]
 mod triton;
 
@@ -37,13 +43,42 @@ fn a_triton_kernel_runs_on_arrays() {
 }
 
 #[test]
+fn digits_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (accuracy, digit, read) = mnist_like::run(1280, folder.path()).expect("it runs");
+    assert!(accuracy > 0.8, "{accuracy} of the digits are read right");
+    assert_eq!(i64::from(digit), read);
+}
+
+#[test]
+fn cats_are_told_from_dogs() {
+    use clap::Parser;
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().to_str().expect("it is text");
+    let settings = ["cats_and_dogs", "--drawn", "750", "--rounds", "4", "--device", "cpu", "--out", out];
+    let settings = cats_and_dogs::Settings::parse_from(settings);
+    let accuracy = cats_and_dogs::train(&settings).expect("it trains");
+    assert!(accuracy > 0.8, "{accuracy} of the pictures are right");
+    let curve = std::fs::read_to_string(folder.path().join("cats_and_dogs.svg")).expect("a curve is written");
+    assert!(curve.contains("after each of 4 rounds"), "{curve}");
+    // A picture from a file, by the weights from theirs.
+    let picture = folder.path().join("picture.png");
+    image::RgbImage::from_pixel(64, 48, image::Rgb([200, 30, 90])).save(&picture).expect("it is written");
+    let dog = cats_and_dogs::predict(&settings, &picture).expect("it is looked at");
+    assert!((0.0..=1.0).contains(&dog));
+    let missing = cats_and_dogs::Settings { data: Some(folder.path().into()), ..settings };
+    let error = cats_and_dogs::train(&missing).expect_err("there is no folder `cats`");
+    assert!(error.to_string().contains("cats"), "{error}");
+}
+
+#[test]
 fn they_are_short_and_all_of_them_run() {
     let own = include_str!("examples.rs");
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     for entry in std::fs::read_dir(folder).expect("there are examples") {
         let path = entry.expect("it is a file").path();
         if path.is_dir() {
-            // Programs in Bend, which the tests of the command run.
+            // Programs in Bend, which the tests of the command run, and programs of several files.
             continue;
         }
         let text = std::fs::read_to_string(&path).expect("it is text");

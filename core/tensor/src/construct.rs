@@ -149,16 +149,49 @@ impl Graph {
         let (a, b) = (self.broadcast_to(a, &shape)?, self.broadcast_to(b, &shape)?);
         self.op(op, &[a, b])
     }
+    /// [`Op::Where`] by the same rules: the elements of one tensor where a condition is true, else those of another.
+    pub fn choose(&mut self, condition: NodeId, then: NodeId, otherwise: NodeId) -> Made<NodeId> {
+        let element = promote(self.ty(then).element, self.ty(otherwise).element);
+        let shape = common(self.shape(then), self.shape(otherwise));
+        let shape = shape.and_then(|shape| common(&shape, self.shape(condition)));
+        let Some(shape) = shape else { return self.op(Op::Where, &[condition, then, otherwise]) };
+        let condition = self.broadcast_to(condition, &shape)?;
+        let mut operands = vec![condition];
+        for x in [then, otherwise] {
+            let x = self.convert(x, element)?;
+            operands.push(self.broadcast_to(x, &shape)?);
+        }
+        self.op(Op::Where, &operands)
+    }
+    /// [`Op::Matmul`] by the same rules: dimensions before the last two are repeated.
+    pub fn product(&mut self, a: NodeId, b: NodeId) -> Made<NodeId> {
+        let (x, y) = (self.shape(a).lengths(), self.shape(b).lengths());
+        let (Some((before_a, matrix_a)), Some((before_b, matrix_b))) =
+            (x.split_last_chunk::<2>(), y.split_last_chunk::<2>())
+        else {
+            return self.op(Op::Matmul, &[a, b]);
+        };
+        let Some(before) = common(&Shape::of(before_a), &Shape::of(before_b)) else {
+            return self.op(Op::Matmul, &[a, b]);
+        };
+        let element = promote(self.ty(a).element, self.ty(b).element);
+        let mut operands = vec![];
+        for (x, matrix) in [(a, matrix_a), (b, matrix_b)] {
+            let x = self.convert(x, element)?;
+            let lengths = [&before.lengths()[..], matrix].concat();
+            operands.push(self.broadcast_to(x, &Shape::of(&lengths))?);
+        }
+        self.op(Op::Matmul, &operands)
+    }
 }
 
 /// The shape that both are repeated to; none if there is none.
 pub fn common(a: &Shape, b: &Shape) -> Option<Shape> {
     let rank = a.rank().max(b.rank());
     let length = |shape: &Shape, i: usize| (i + shape.rank()).checked_sub(rank).map_or(1, |axis| shape.length(axis));
-    let joined = (0..rank).map(|i| match (length(a, i), length(b, i)) {
-        (x, y) if x == y || y == 1 => Some(x),
-        (1, y) => Some(y),
-        _ => None,
+    let joined = (0..rank).map(|i| {
+        let (x, y) = (length(a, i), length(b, i));
+        if y == 1 { Some(x) } else { Some(y).filter(|_| x == y || x == 1) }
     });
     joined.collect::<Option<Vec<u64>>>().map(|lengths| Shape::of(&lengths))
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Graph`] is a list of nodes, each of which computes one tensor from earlier ones by an operation of the one table ([`ops`]).
 //! Passes make graphs of graphs: [`decompose`](mod@decompose) replaces what the table defines by other operations, [`differentiate`](mod@differentiate) adds derivatives.
-//! [`schedule`](mod@schedule) says which nodes one kernel computes together, and [`lower`] writes these kernels in tile form. The interpreter is the oracle:
+//! [`share`](mod@share) computes nothing twice, [`schedule`](mod@schedule) says which nodes one kernel computes together, and [`lower`] writes these kernels in tile form. The interpreter is the oracle:
 //! every other way to compute a graph is compared with it. Nothing here does input or output.
 //!
 //! | to .. | see |
@@ -25,6 +25,7 @@ pub mod lower;
 pub mod ops;
 mod row;
 pub mod schedule;
+pub mod share;
 mod size;
 pub mod text;
 
@@ -34,6 +35,7 @@ pub use differentiate::differentiate;
 pub use graph::{Graph, Node, NodeId};
 pub use interpret::{Data, interpret};
 pub use ops::Op;
+pub use share::share;
 pub use size::{Shape, Size, TensorType};
 
 /// What a step that may fail gives.

@@ -15,6 +15,7 @@ use girih_ir::attrs::Spaces;
 use girih_ir::types::Space;
 use girih_ir::{AttrKind, Inst};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Why something is undefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -214,8 +215,8 @@ impl Shadows {
 pub struct Checks {
     /// Whether anything undefined has come up in the workgroup.
     pub poisoned: bool,
-    /// Which buffers are promised not to be written.
-    pub readonly: Vec<bool>,
+    /// Which bytes of each buffer are promised not to be written.
+    pub readonly: Vec<Vec<Range<u64>>>,
     granule: u32,
     now: u64,
     dispatch: u64,

@@ -11,7 +11,8 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::types::{Space, Type};
 use girih_ir::verify::tile_form;
-use girih_ir::{FunctionId, Module};
+use girih_ir::{FunctionId, Module, ValueId};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How a dispatch is run.
@@ -113,13 +114,20 @@ impl Dispatch<'_> {
 
     fn checks(&self, buffers: &[Vec<u8>], layout: &Layout, shadows: &mut Shadows) -> Result<Checks, Fault> {
         let function = &self.program.module.functions[self.program.main];
+        // The bytes of a buffer that its parameters reach.
         let bound = |buffer: usize| {
             let params = function.params.iter().zip(self.parameters);
-            params.filter(move |(_, b)| matches!(b, Bound::Buffer(found, ..) if *found == buffer)).map(|(p, _)| *p)
+            params.filter_map(move |(param, bound)| match *bound {
+                Bound::Buffer(found, start, end) if found == buffer => Some((*param, start..end)),
+                Bound::Buffer(..) | Bound::Number(_) => None,
+            })
         };
         for buffer in 0..buffers.len() {
-            let count = bound(buffer).count();
-            if let Some(param) = bound(buffer).find(|p| function.param_attrs(*p).noalias && count > 1) {
+            let is_shared = |(param, own): &(ValueId, Range<u64>)| {
+                function.param_attrs(*param).noalias
+                    && bound(buffer).any(|(other, bytes)| other != *param && meet(own, &bytes))
+            };
+            if let Some((param, _)) = bound(buffer).find(is_shared) {
                 let name = function.values[param].name.as_deref().unwrap_or("?");
                 let message =
                     format!("the buffer for `%{name}`, which is `noalias`, is given to another parameter too");
@@ -130,10 +138,15 @@ impl Dispatch<'_> {
         let reached = |(i, bytes): (usize, &Vec<u8>)| if bound(i).next().is_some() { bytes.len() } else { 0 };
         let sizes = buffers.iter().enumerate().map(reached);
         let mut checks = Checks::new(shadows, self.program.granule, sizes, layout.shared_bytes);
-        checks.readonly =
-            (0..buffers.len()).map(|buffer| bound(buffer).any(|p| function.param_attrs(p).readonly)).collect();
+        let kept = |buffer| bound(buffer).filter(|(param, _)| function.param_attrs(*param).readonly);
+        checks.readonly = (0..buffers.len()).map(|buffer| kept(buffer).map(|(_, bytes)| bytes).collect()).collect();
         Ok(checks)
     }
+}
+
+/// Whether two ranges of bytes have one in common.
+pub(super) fn meet(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
 }
 
 /// An order of the workgroups: as they are numbered, or by steps that have no common divisor with their number.

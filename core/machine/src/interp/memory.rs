@@ -3,6 +3,7 @@
 use super::activation::{Handle, Origin};
 use super::checks::{Access, Conflict, Reason, Row};
 use super::code::Step;
+use super::dispatch::meet;
 use super::fault::Fault;
 use super::machine::Machine;
 use girih_base::diag::Code;
@@ -105,8 +106,11 @@ impl Machine<'_> {
         if !writes {
             return Ok(());
         }
+        let reached = address..address + bytes;
         match buffer {
-            Some(buffer) if checks.readonly.get(buffer) == Some(&true) => {
+            Some(buffer)
+                if checks.readonly.get(buffer).is_some_and(|kept| kept.iter().any(|kept| meet(kept, &reached))) =>
+            {
                 let message = format!("{} writes a buffer that is also passed as `readonly`", self.operation(step));
                 let hint = "leave `readonly` out, or pass another buffer";
                 Err(self.fault_of(Code::BrokenPromise, step, lane, message).hint(hint).into())

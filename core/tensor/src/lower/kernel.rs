@@ -17,8 +17,8 @@ const TILE: u64 = 1024;
 /// Rows and columns of a tile of a product.
 const PRODUCT: std::ops::RangeInclusive<u64> = 16..=32;
 
-/// Writes the kernel of a group; gives how many programs run.
-pub(super) fn write(graph: &Graph, group: &Group, number: usize) -> Made<(Function, u32)> {
+/// Writes the kernel of a group; gives how many programs run along each dimension.
+pub(super) fn write(graph: &Graph, group: &Group, number: usize) -> Made<(Function, [u32; 3])> {
     let name = format!("k{number}_{}", graph.nodes[group.root].op.name());
     let kernel = TileKernel::new(&name, WARPS);
     let programs = {
@@ -40,7 +40,7 @@ pub(super) fn write(graph: &Graph, group: &Group, number: usize) -> Made<(Functi
         }
         programs
     };
-    Ok((kernel.finish()?, programs))
+    Ok((kernel.finish()?, grid(programs)))
 }
 
 /// The shape that two tiles are repeated to.
@@ -53,8 +53,29 @@ impl Together for Block<'_> {
     }
 }
 
+/// The most programs along one dimension that every device can run.
+const MOST_PROGRAMS: u64 = 65_535;
+
+/// So many programs, or a few more where one dimension has no room for them.
+fn grid(programs: u64) -> [u32; 3] {
+    let layers = programs.div_ceil(MOST_PROGRAMS).max(1);
+    [programs.div_ceil(layers) as u32, layers as u32, 1]
+}
+
+/// The number of a program among so many, and whether it is one of them; all are if that is not said.
+fn program<'k>(writer: &Writer<'k>, programs: u64) -> (Block<'k>, Option<Block<'k>>) {
+    let [width, layers, _] = grid(programs);
+    let along = writer.kernel.program(Dim::X);
+    if layers == 1 {
+        return (along, None);
+    }
+    let number = writer.kernel.program(Dim::Y) * (width as i32) + along;
+    let is_one = u64::from(width) * u64::from(layers) != programs;
+    (number, is_one.then(|| number.lt(programs as i32)))
+}
+
 /// Rows are counted through all axes that are no columns; a program computes some rows and all columns.
-fn rows_and_columns<'k>(writer: &mut Writer<'k>, group: &Group, axes: &[usize]) -> (Index<'k>, u32) {
+fn rows_and_columns<'k>(writer: &mut Writer<'k>, group: &Group, axes: &[usize]) -> (Index<'k>, u64) {
     let node = &writer.graph.nodes[group.root];
     let lengths = node.ty.shape.lengths();
     let rows: Vec<usize> = (0..lengths.len()).filter(|axis| !axes.contains(axis)).collect();
@@ -73,10 +94,11 @@ fn rows_and_columns<'k>(writer: &mut Writer<'k>, group: &Group, axes: &[usize]) 
     let widest = reduced.max().unwrap_or(1).max(width).min(TILE).next_power_of_two();
     let count: u64 = rows.iter().map(|axis| lengths[*axis]).product();
     let height = (TILE / widest).min(count.max(1).next_power_of_two()).max(1);
-    let program = writer.kernel.program(Dim::X);
+    let (program, is_one) = program(writer, count.div_ceil(height));
     let row = program * (height as i32) + writer.kernel.iota(height);
     let row = row.reshape(&[height, 1]);
-    let row = At { at: row, inside: (!count.is_multiple_of(height)).then(|| row.lt(count as i32)) };
+    let is_masked = !count.is_multiple_of(height) || is_one.is_some();
+    let row = At { at: row, inside: is_masked.then(|| row.lt(count as i32)) };
     let column = writer.columns(width, width.next_power_of_two(), None);
     let mut index = vec![writer.zero(); lengths.len()];
     let (first, second) = (pick(&lengths, &rows), pick(&lengths, axes));
@@ -88,7 +110,7 @@ fn rows_and_columns<'k>(writer: &mut Writer<'k>, group: &Group, axes: &[usize]) 
     if rows.is_empty() {
         return (index, 1);
     }
-    (index, count.div_ceil(height) as u32)
+    (index, count.div_ceil(height))
 }
 
 fn pick(lengths: &[u64], axes: &[usize]) -> Vec<u64> {
@@ -96,14 +118,15 @@ fn pick(lengths: &[u64], axes: &[usize]) -> Vec<u64> {
 }
 
 /// The last two axes are rows and columns; the axes before choose the program.
-fn matrices<'k>(writer: &mut Writer<'k>, group: &Group) -> (Index<'k>, u32) {
+fn matrices<'k>(writer: &mut Writer<'k>, group: &Group) -> (Index<'k>, u64) {
     let lengths = writer.graph.shape(group.root).lengths();
     let rank = lengths.len();
     let block = |length: u64| length.next_power_of_two().clamp(*PRODUCT.start(), *PRODUCT.end());
     let (m, n) = (lengths[rank - 2], lengths[rank - 1]);
     let (height, width) = (block(m), block(n));
     let (down, across) = (m.div_ceil(height), n.div_ceil(width));
-    let program = writer.kernel.program(Dim::X);
+    let programs = lengths[..rank - 2].iter().product::<u64>() * down * across;
+    let (program, is_one) = program(writer, programs);
     let row = (program / (across as i32) % (down as i32)) * (height as i32) + writer.kernel.iota(height);
     let row = row.reshape(&[height, 1]);
     let column = (program % (across as i32)) * (width as i32) + writer.kernel.iota(width);
@@ -115,8 +138,12 @@ fn matrices<'k>(writer: &mut Writer<'k>, group: &Group) -> (Index<'k>, u32) {
         let at = outer / (after as i32) % (lengths[axis] as i32);
         index.push(At { at: writer.kernel.full(&[1, 1], at), inside: None });
     }
-    index.push(At { at: row, inside: (!m.is_multiple_of(height)).then(|| row.lt(m as i32)) });
+    let inside = (!m.is_multiple_of(height)).then(|| row.lt(m as i32));
+    let inside = match (inside, is_one) {
+        (Some(inside), Some(is_one)) => Some(inside & is_one),
+        (inside, is_one) => inside.or_else(|| is_one.map(|is_one| writer.kernel.full(&[height, 1], is_one))),
+    };
+    index.push(At { at: row, inside });
     index.push(At { at: column, inside: (!n.is_multiple_of(width)).then(|| column.lt(n as i32)) });
-    let programs = lengths[..rank - 2].iter().product::<u64>() * down * across;
-    (index, programs as u32)
+    (index, programs)
 }

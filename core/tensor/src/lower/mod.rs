@@ -23,6 +23,7 @@ use super::decompose::decompose;
 use super::graph::{Graph, Node, NodeId};
 use super::ops::Meaning;
 use super::schedule::{Fusion, Group, schedule};
+use super::share::share;
 use super::size::TensorType;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -36,8 +37,8 @@ pub struct Launch {
     pub kernel: FunctionId,
     /// The memory of each parameter; the last one is written.
     pub arguments: Vec<Place>,
-    /// How many workgroups.
-    pub grid: u32,
+    /// How many workgroups run along each dimension.
+    pub grid: [u32; 3],
 }
 
 /// A graph as kernels.
@@ -70,7 +71,7 @@ pub const fn stored(element: Scalar) -> Scalar {
 /// # Errors
 /// If kernels lack an operation on a type, or a tensor is too large.
 pub fn lower(graph: &Graph, fusion: Fusion) -> Made<Lowered> {
-    let graph = decompose(graph)?;
+    let graph = share(&decompose(graph)?);
     let needed = graph.needed();
     graph.ids().filter(|id| needed[id.index()]).try_for_each(|id| supported(&graph, &graph.nodes[id]))?;
     let groups = schedule(&graph, fusion);

@@ -63,7 +63,7 @@ fn run(device: &Device, lowered: &Lowered, inputs: &[Data]) -> Vec<Data> {
         .zip(programs)
         .map(|(launch, program)| {
             let arguments = launch.arguments.iter().map(|at| Argument::Buffer(place(at))).collect();
-            Command::Dispatch(Dispatch { program, arguments, grid: Grid::Workgroups([launch.grid, 1, 1]) })
+            Command::Dispatch(Dispatch { program, arguments, grid: Grid::Workgroups(launch.grid) })
         })
         .collect();
     device.submit(&commands).unwrap_or_else(|error| panic!("{}", error.message));
@@ -221,6 +221,35 @@ fn long_rows_are_reduced_in_steps() {
     let expected = interpret(&graph, &inputs).expect("the oracle computes it");
     let lowered = lower(&graph, Fusion::Full).expect("it becomes kernels");
     compare("long rows", &graph, &run(&cpu(), &lowered, &inputs), &expected);
+}
+
+/// Every device runs 65,535 programs along a dimension, and not every one more.
+#[test]
+fn many_programs_run_in_layers() {
+    let mut graph = Graph::new();
+    let x = graph.input(Scalar::F32, &[65_536 * 2 - 1, 1, 1]).expect("an input");
+    graph.outputs = vec![graph.op(Op::Matmul, &[x, x]).expect("a product")];
+    let inputs = [Dice(9).data(graph.ty(x), -1.0, 1.0)];
+    let expected = interpret(&graph, &inputs).expect("the oracle computes it");
+    let lowered = lower(&graph, Fusion::Full).expect("it becomes kernels");
+    let [width, layers, _] = lowered.launches[0].grid;
+    assert!(layers > 1 && width * layers > 65_536 * 2 - 1, "some programs have nothing to do");
+    for device in std::iter::once(cpu()).chain(wgpu()) {
+        compare("many programs", &graph, &run(&device, &lowered, &inputs), &expected);
+    }
+}
+
+#[test]
+fn equal_computations_are_one() {
+    let mut graph = Graph::new();
+    let x = graph.input(Scalar::F32, &[4]).expect("an input");
+    let [a, b] = [Op::Exp, Op::Exp].map(|op| graph.op(op, &[x]).expect("a function"));
+    let sum = graph.op(Op::Add, &[a, b]).expect("a sum");
+    graph.outputs = vec![sum];
+    let shared = girih_tensor::share(&graph);
+    assert_eq!(shared.pruned().nodes.len(), 3, "{shared}");
+    let inputs = [Dice(9).data(graph.ty(x), -1.0, 1.0)];
+    assert_eq!(interpret(&shared, &inputs), interpret(&graph, &inputs));
 }
 
 #[test]

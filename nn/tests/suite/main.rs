@@ -1,0 +1,9 @@
+//! Tensors on devices: the interpreter of graphs is the oracle.
+
+mod devices;
+mod errors;
+mod gradients;
+mod operations;
+mod random;
+mod training;
+mod weights;

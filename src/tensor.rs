@@ -1,0 +1,53 @@
+//! Tensors: arrays of numbers on a device, with derivatives, modules and optimisers. The page `docs/tensors.md` shows how they are used.
+//!
+//! ```
+//! use girih::devices::Selector;
+//! use girih::tensor;
+//!
+//! let device = tensor::open(&Selector::Cpu)?;
+//! let x = device.tensor(&[1.0_f32, 2.0, 3.0, 4.0], [2, 2]);
+//! let y = (x.matmul(&x) + 1.0).sum([0]);
+//! assert_eq!(y.to_vec::<f32>()?, [24.0, 34.0]);
+//! # Ok::<(), girih::Error>(())
+//! ```
+
+pub use girih_derive::Module;
+pub use girih_nn::*;
+
+use crate::atomic_file;
+use crate::devices::{Selector, open_device};
+use crate::error::Error;
+use girih_base::span::Span;
+use std::path::Path;
+
+/// Opens a device for tensors.
+///
+/// # Errors
+/// If it is not there.
+pub fn open(selector: &Selector) -> std::result::Result<Device, Error> {
+    Ok(Device::new(open_device(selector, None)?))
+}
+
+/// Writes the parameters of a module into a file of the format safetensors, completely or not at all.
+///
+/// # Errors
+/// What the device or the system says.
+pub fn save(module: &impl nn::Module, path: impl AsRef<Path>) -> std::result::Result<(), Error> {
+    let path = path.as_ref();
+    let bytes = weights::to_bytes(module)?;
+    Ok(atomic_file::write_bytes(path, bytes).map_err(|error| unusable("written", path, &error))?)
+}
+
+/// Gives a module the parameters of a file: all of them, or none.
+///
+/// # Errors
+/// If the file cannot be read, or has not the parameters of such a module.
+pub fn load(module: &impl nn::Module, path: impl AsRef<Path>) -> std::result::Result<(), Error> {
+    let path = path.as_ref();
+    let bytes = std::fs::read(path).map_err(|error| unusable("read", path, &error))?;
+    Ok(weights::from_bytes(module, &bytes)?)
+}
+
+fn unusable(how: &str, path: &Path, error: &std::io::Error) -> Diagnostic {
+    Diagnostic::new(Code::TensorData, Span::NONE, format!("`{}` cannot be {how}: {error}", path.display()))
+}
