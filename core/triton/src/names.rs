@@ -2,7 +2,7 @@
 
 use super::body::{Body, Made};
 use super::builtins;
-use super::source::{Binding, FileId};
+use super::source::{Binding, FileId, Imported};
 use super::value::{Function, Value};
 use crate::python::ast::{Expr, Ident};
 use girih_base::diag::{Code, did_you_mean};
@@ -120,6 +120,14 @@ impl Body<'_, '_> {
                 }
                 Value::Unknown(first.unwrap_or_else(|| "no branch of the `try` assigns it".into()))
             }
+            Binding::Guarded(imports, binding) => {
+                for import in imports.iter() {
+                    if !self.is_there(file, import)? {
+                        return Ok(Value::Unknown(format!("the import of `{}` fails", import.path).into()));
+                    }
+                }
+                self.bound(place, binding, span)?
+            }
             Binding::Choice(choice) => {
                 let holds = self.evaluated(place, &choice.condition, None).truth();
                 match choice.taken(holds) {
@@ -167,6 +175,24 @@ impl Body<'_, '_> {
         Ok(match self.module.files.import(file, up, path, span)? {
             Some(found) => Value::Library(format!("#{}", found.index())),
             None => Value::Library(path.to_owned()),
+        })
+    }
+
+    /// Whether an import succeeds: of Triton, of PyTorch and of what is known of Python, and of files that are found.
+    fn is_there(&mut self, file: FileId, import: &Imported) -> Made<bool> {
+        let Imported { up, path, name, span } = import;
+        let of_torch = path == "torch" || path.starts_with("torch.");
+        if *up == 0 && !is_triton(as_triton(path)) && (of_torch || is_host(path)) {
+            return Ok(true);
+        }
+        Ok(match name {
+            Some(name) => match self.imported_member(file, *up, path, name, *span) {
+                Ok(value) => !matches!(value, Value::Unknown(_)),
+                // What cannot be imported raises an exception, which the `try` is there for.
+                Err(_) => false,
+            },
+            None if *up == 0 && is_triton(as_triton(path)) => true,
+            None => self.module.files.import(file, *up, path, *span)?.is_some(),
         })
     }
 

@@ -68,6 +68,37 @@ pub(super) enum Binding {
     Choice(Arc<Choice>),
     /// What the branches of a `try` make of a name: the first that has a value counts.
     Attempts(Arc<Vec<Binding>>),
+    /// What a name stands for if all these modules and names can be imported; otherwise an exception is raised before it gets a meaning.
+    Guarded(Arc<Vec<Imported>>, Arc<Binding>),
+}
+
+/// What an import asks for: a module, or a name of one.
+#[derive(Clone, Debug)]
+pub(super) struct Imported {
+    pub up: usize,
+    pub path: String,
+    pub name: Option<String>,
+    pub span: Span,
+}
+
+impl Imported {
+    /// What a statement imports.
+    fn by(statement: &Stmt) -> Vec<Imported> {
+        let one = |up, path: &str, name: Option<&str>, span| Imported {
+            up,
+            path: path.to_owned(),
+            name: name.map(str::to_owned),
+            span,
+        };
+        match &statement.kind {
+            StmtKind::Import(aliases) => aliases.iter().map(|a| one(0, &a.path, None, a.span)).collect(),
+            StmtKind::ImportFrom(up, path, aliases) => {
+                let name = |a: &Alias| (a.path != "*").then(|| a.path.clone());
+                aliases.iter().map(|a| one(*up, path, name(a).as_deref(), a.span)).collect()
+            }
+            _others => vec![],
+        }
+    }
 }
 
 /// What a name is around and in an `if`.
@@ -98,6 +129,7 @@ impl Binding {
                 [&choice.before, &choice.then, &choice.otherwise].into_iter().flatten().any(|b| b.any(is))
             }
             Binding::Attempts(attempts) => attempts.iter().any(|b| b.any(is)),
+            Binding::Guarded(_, binding) => binding.any(is),
             own => is(own),
         }
     }
@@ -227,8 +259,9 @@ impl File {
             StmtKind::If(condition, then, otherwise) => self.choices(condition, then, otherwise),
             // What cannot be computed counts as an exception.
             StmtKind::Try(body, others) => {
-                let all: Vec<&Vec<Stmt>> = std::iter::once(body).chain(others).collect();
-                self.branches(&all);
+                let first = self.guarded(body);
+                let others: Vec<_> = others.iter().map(|other| self.within(other)).collect();
+                self.branches(std::iter::once(first).chain(others));
             }
             StmtKind::With(_, body) => body.iter().for_each(|s| self.statement(s)),
             StmtKind::Class(name, _) => self.bind(&name.name, Binding::Opaque("it is a class")),
@@ -256,12 +289,29 @@ impl File {
         inner.names.into_iter().filter_map(|(name, mut all)| Some((name, all.pop()?.1))).collect()
     }
 
-    fn branches(&mut self, branches: &[&Vec<Stmt>]) {
-        let mut attempts: HashMap<String, Vec<Binding>> = HashMap::new();
-        for branch in branches {
-            for (name, binding) in self.within(branch) {
-                attempts.entry(name).or_default().push(binding);
+    /// The names of the list behind `try`: what stands below an import has a meaning only if that succeeds.
+    fn guarded(&mut self, list: &[Stmt]) -> HashMap<String, Binding> {
+        let (mut names, mut imports) = (HashMap::new(), vec![]);
+        for statement in list {
+            let imported = Imported::by(statement);
+            let is_import = !imported.is_empty();
+            imports.extend(imported);
+            for (name, binding) in self.within(std::slice::from_ref(statement)) {
+                let stands_alone = is_import || imports.is_empty();
+                let binding = match stands_alone {
+                    true => binding,
+                    false => Binding::Guarded(Arc::new(imports.clone()), Arc::new(binding)),
+                };
+                names.insert(name, binding);
             }
+        }
+        names
+    }
+
+    fn branches(&mut self, branches: impl Iterator<Item = HashMap<String, Binding>>) {
+        let mut attempts: HashMap<String, Vec<Binding>> = HashMap::new();
+        for (name, binding) in branches.flatten() {
+            attempts.entry(name).or_default().push(binding);
         }
         for (name, mut bindings) in attempts {
             // If no branch gives it a meaning, it keeps the one that it had.

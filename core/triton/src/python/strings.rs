@@ -90,9 +90,10 @@ pub fn parts(inside: &str, offset: usize, raw: bool) -> Option<Vec<Part>> {
         } else if b == b'{' {
             said.push_str(&unescape(&inside[text..at], raw));
             let (end, close) = expression(bytes, at + 1)?;
-            // `{x=}` says the expression itself, too.
+            // `{x=}` and `{x = }` say the expression itself, too, with the spaces around the sign.
             if bytes.get(end) == Some(&b'=') {
-                said.push_str(&inside[at + 1..=end]);
+                let behind = bytes[end + 1..].iter().take_while(|c| **c == b' ').count();
+                said.push_str(&inside[at + 1..=end + behind]);
             }
             parts.push(Part::Text(std::mem::take(&mut said)));
             parts.push(Part::Value(offset + at + 1..offset + end));
@@ -123,10 +124,15 @@ fn expression(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
             }
             b'!' if depth == 0 && bytes.get(at + 1) != Some(&b'=') => end = end.or(Some(at)),
             b':' if depth == 0 => end = end.or(Some(at)),
-            b'=' if depth == 0 && matches!(bytes.get(at + 1), Some(b'}' | b'!' | b':')) => end = end.or(Some(at)),
+            b'=' if depth == 0 && says_itself(&bytes[at + 1..]) => end = end.or(Some(at)),
             _ => {}
         }
         at += 1;
     }
     None
+}
+
+/// Whether the sign before this ends the expression of `{x = }`.
+fn says_itself(behind: &[u8]) -> bool {
+    matches!(behind.trim_ascii_start().first(), Some(b'}' | b'!' | b':'))
 }

@@ -76,7 +76,7 @@ fn operators_bind_as_in_python() {
 #[test]
 fn strings_are_taken_apart() {
     assert_eq!(expression(r#""a\n" 'b' r"\n""#), ExprKind::Str("a\nb\\n".into()));
-    let ExprKind::Format(parts) = expression("f\"a{{ {x + 1:>4} {y!r}{z=}\"") else { panic!("no f-string") };
+    let ExprKind::Format(parts) = expression("f\"a{{ {x + 1:>4} {y!r}{z=}{w = }\"") else { panic!("no f-string") };
     let texts: Vec<String> = parts
         .iter()
         .map(|p| match p {
@@ -84,7 +84,7 @@ fn strings_are_taken_apart() {
             FormatPart::Value(e) => shown(e),
         })
         .collect();
-    assert_eq!(texts.join(" "), r#""a{ " (x + 1) " " y "z=" z """#);
+    assert_eq!(texts.join(" "), r#""a{ " (x + 1) " " y "z=" z "w = " w """#);
 }
 
 #[test]

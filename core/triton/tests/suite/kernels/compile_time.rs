@@ -122,9 +122,27 @@ VALUE = 1
 try:
     VALUE = 2
 except ImportError:
-    VALUE = 3",
+    VALUE = 3
+try:
+    import nowhere
+    FLAG = True
+except ImportError:
+    FLAG = False
+LATER = False
+try:
+    EARLIER = True
+    from nowhere import something
+    LATER = True
+except ImportError:
+    pass
+try:
+    from triton.language.extra import libdevice
+    HAS_LIBDEVICE = True
+except ImportError:
+    HAS_LIBDEVICE = False",
         &[
             "other.exp(v).dtype == tl.float32 and shim.exp(v).dtype == tl.float32 and ld.tanh(v).dtype == tl.float32 and tanh(v).dtype == tl.float32 and VALUE == 2",
+            "not FLAG and EARLIER and not LATER and HAS_LIBDEVICE",
         ],
     );
 }
