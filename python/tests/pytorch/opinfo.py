@@ -87,11 +87,11 @@ def compare(function, sample, ours, theirs) -> None:
 
 
 # Their first results are compared. The others are statistics for gradients, whose types and sizes differ between PyTorch's own devices.
-BATCH_NORMS = ("_batch_norm_with_update", "_native_batch_norm_legit", "native_batch_norm")
+NORMS = ("_batch_norm_with_update", "_native_batch_norm_legit", "native_batch_norm", "native_layer_norm")
 
 
 def _comparable(function, results):
-    return results[:1] if getattr(function, "entry", None) in BATCH_NORMS else results
+    return results[:1] if getattr(function, "entry", None) in NORMS else results
 
 
 def _as_good(ours, theirs, exact) -> bool:
