@@ -19,6 +19,7 @@ import pytest
 
 GAPS = pathlib.Path(__file__).with_name("opinfo_gaps.tsv")
 SAMPLES = 4
+IS_FULL = os.environ.get("GIRIH_TESTS") == "full"
 # For a mode and types: of how many entries one is run in full, and otherwise.
 RUNS = [("eager", ["float32"], 1, 23), ("eager", ["bfloat16", "int64"], 3, 69), ("compiled", ["float32"], 6, 90)]
 
