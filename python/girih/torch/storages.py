@@ -28,7 +28,6 @@ _CODES = {
     torch.bfloat16: (4, 16),
     torch.bool: (6, 8),
 }
-
 # The types that tensors of the device can have.
 TYPES = frozenset(_CODES)
 

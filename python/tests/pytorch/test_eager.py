@@ -60,6 +60,19 @@ def test_functions(name):
     agree(CASES[name], torch.randn(12, 10), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("sized", [{"scale_factor": 2}, {"size": (5, 13)}, {"scale_factor": (0.7, 1.6), "recompute_scale_factor": False}])
+@pytest.mark.parametrize("align", [False, True])
+def test_the_gradient_of_interpolation(sized, align):
+    def gradient(x):
+        x = x.detach().requires_grad_()
+        y = F.interpolate(x, mode="bilinear", align_corners=align, **sized)
+        (y * y).sum().backward()
+        return x.grad
+
+    torch.manual_seed(0)
+    agree(gradient, torch.randn(2, 3, 9, 7), rtol=1e-4, atol=1e-4)
+
+
 def test_results_of_the_caller():
     x, out = torch.randn(4, 5), torch.empty(0, device="girih")
     assert torch.add(x.to("girih"), 1, out=out) is out and torch.equal(out.cpu(), x + 1)

@@ -26,7 +26,7 @@ _SEEDS = getattr(_aten.random_, "from")
 
 def run(operation, *args, **kwargs):
     """Runs any operation of PyTorch that has no kernel of its own."""
-    if calls.is_view(operation):
+    if host.is_view(operation):
         return host.run(operation, *args, **kwargs)
     if _draws_seeds(operation, args):
         return host.on_host(operation, *args, **kwargs)

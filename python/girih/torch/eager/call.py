@@ -184,12 +184,6 @@ def written_places(operation, args, kwargs):
 
 
 @functools.cache
-def is_view(operation) -> bool:
-    """Whether a result is a view of an argument."""
-    return any(result.alias_info is not None and not result.alias_info.is_write for result in operation._schema.returns)
-
-
-@functools.cache
 def returned_arguments(operation):
     """For each result: the position and name of the argument that it is, or `None` where it is new."""
     by_alias = {alias: (position, name) for position, name, alias in _written_arguments(operation) if alias}

@@ -106,6 +106,24 @@ def _multinomial(weights, count, replacement=False, generator=None):
     return drawn.argmax(-1, keepdim=True) if count == 1 else _topk(drawn, count)[1]
 
 
+def _bilinear_backward(gradient, output_size, input_size, align_corners, rows_scale=None, columns_scale=None):
+    """Interpolation is a product with a matrix on either side, and its gradient one with their transposes."""
+    rows = _weights(gradient, output_size[0], input_size[2], align_corners, rows_scale)
+    columns = _weights(gradient, output_size[1], input_size[3], align_corners, columns_scale)
+    return torch.matmul(rows.t(), torch.matmul(gradient, columns))
+
+
+def _weights(like, outs, ins, align_corners, scale):
+    """How much each place of the input (a column) counts for each place of the output (a row), in one dimension."""
+    at = torch.arange(outs, device=like.device, dtype=torch.float32)
+    if align_corners:
+        source = at * ((ins - 1) / (outs - 1) if outs > 1 else 0.0)
+    else:
+        source = (at + 0.5) * (1 / scale if scale else ins / outs) - 0.5
+    distance = source.clamp(0, ins - 1).unsqueeze(1) - torch.arange(ins, device=like.device, dtype=torch.float32)
+    return (1 - distance.abs()).clamp(min=0).to(like.dtype)
+
+
 def _drawn(tensor):
     """The type that random numbers are drawn in."""
     return torch.float64 if tensor.dtype == torch.float64 else torch.float32
@@ -131,6 +149,7 @@ _ROWS = {
     _aten.multinomial.default: _multinomial,
     _aten.addbmm.default: _addbmm,
     _aten.take.default: _take,
+    _aten.upsample_bilinear2d_backward.default: _bilinear_backward,
     _aten._cdist_forward.default: _distances,
     _aten.topk.default: _topk,
     _aten.kthvalue.default: _kth,
