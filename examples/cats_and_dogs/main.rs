@@ -58,6 +58,10 @@ pub fn predict(settings: &Settings, picture: &std::path::Path) -> Result<f32, Bo
     Ok(network.forward(&device.tensor(&pixels, [1, 3, pictures::SIZE, pictures::SIZE])).sigmoid().item()?)
 }
 
+/// Runs the example with the arguments of the command line.
+///
+/// # Errors
+/// What is wrong with them, or with the device.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let settings = Settings::parse();
     if let Some(picture) = &settings.predict {

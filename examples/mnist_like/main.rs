@@ -70,6 +70,10 @@ pub fn run(count: usize, folder: &Path) -> Result<(f64, i32, i64), Error> {
     Ok((accuracy, digit[0], predict(&device, folder, &pixels)?))
 }
 
+/// Runs the example with the arguments of the command line.
+///
+/// # Errors
+/// What is wrong with them, or with the device.
 pub fn main() -> Result<(), Error> {
     let (accuracy, digit, read) = run(6400, Path::new("."))?;
     println!("{:.1} % of digits that it had not seen are right; a {digit} is read as {read}", accuracy * 100.0);

@@ -14,10 +14,6 @@ pub(super) enum Given<'a> {
     /// Memory of the device, and what it consists of where that is known.
     Placed(Option<Scalar>, Buffer),
     /// An integer, and what it is in Rust.
-    #[cfg_attr(
-        not(feature = "triton"),
-        expect(dead_code, reason = "a Triton kernel takes its type from here; one that is built says it itself")
-    )]
     Int(Scalar, i128),
     Float(f64),
     Bool(bool),

@@ -112,7 +112,7 @@ def test_rates_that_change_need_no_plan_each(planned):
     assert counts[3:] == [0, 0, 0]
 
 
-def test_eager_dropout_is_that_of_compiled_functions():
+def test_eager_random_numbers_are_those_of_compiled_functions():
     x = torch.ones(50, 40, device="girih")
     draw = lambda x: torch.rand_like(x)
     torch.manual_seed(4)
