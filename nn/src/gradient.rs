@@ -1,4 +1,4 @@
-//! Derivatives of tensors, by [`girih_tensor::differentiate`].
+//! Derivatives of tensors, by [`girih_tensor::differentiate()`].
 
 use crate::error;
 use crate::tensor::{Tensor, import};
