@@ -1,6 +1,6 @@
 //! How many of the Triton kernels in folders of Python files compile, and why the others do not.
 //!
-//! `cargo run --release -p girih-triton --example sweep -- FOLDER.. [--json]` finds the kernels of each folder, guesses their arguments, compiles them for the
+//! `cargo run --release -p girih-triton --example survey -- FOLDER.. [--json]` finds the kernels of each folder, guesses their arguments, compiles them for the
 //! processor, for CUDA and for Vulkan without a device as `girih check` does, and prints a table of reasons with the place of one sample for each.
 //!
 //! Invariant: each kernel counts once; a kernel whose file cannot be read counts among those that are refused.
@@ -25,7 +25,7 @@ const STACK: usize = 256 << 20;
 fn main() -> ExitCode {
     let (flags, folders): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with('-'));
     if folders.is_empty() || flags.iter().any(|flag| flag != "--json") {
-        eprintln!("usage: sweep FOLDER.. [--json]");
+        eprintln!("usage: survey FOLDER.. [--json]");
         return ExitCode::from(2);
     }
     // What panics is in the table.
