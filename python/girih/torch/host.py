@@ -165,11 +165,20 @@ def tensor_parameters(operation):
 
 
 def number(value, beside) -> torch.Tensor:
-    """The host's tensor for a number among other arguments. A fraction is a `float64` only beside tensors of that type."""
-    if type(value) is not float:
+    """The host's tensor for a number among other arguments, of a type that changes the result's no more than the number does.
+
+    Beside tensors of 16-bit floats it is a `float32`, in which PyTorch computes with numbers. A whole number that their type does not hold is an `int64`.
+    """
+    tensors = [other for other in beside if isinstance(other, torch.Tensor)]
+    dtype = functools.reduce(torch.promote_types, (torch.result_type(tensor, value) for tensor in tensors), torch.tensor(value).dtype if not tensors else torch.bool)
+    if type(value) is float:
+        is_short = any(tensor.dim() and tensor.dtype == dtype for tensor in tensors) and dtype.itemsize == 2
+        return torch.tensor(value, dtype=torch.float32 if is_short or dtype.is_complex else dtype)
+    if dtype.is_floating_point or dtype.is_complex or type(value) is bool:
         return torch.tensor(value)
-    is_wide = any(isinstance(other, torch.Tensor) and other.dtype == torch.float64 for other in beside)
-    return torch.tensor(value, dtype=torch.float64 if is_wide else torch.float32)
+    limits = torch.iinfo(dtype) if dtype != torch.bool else None
+    holds = limits is not None and limits.min <= value <= limits.max
+    return torch.tensor(value, dtype=dtype if holds else torch.int64)
 
 
 def on_host(operation, *args, **kwargs):

@@ -128,3 +128,61 @@ def test_a_refused_kernel_names_its_reason():
         warnings.simplefilter("always")
         torch.testing.assert_close(wide.exp().cpu(), wide.cpu().exp())
     assert any("`aten::exp`" in str(warning.message) and "`fp64`" in str(warning.message) for warning in seen)
+
+
+CALLS = {
+    "whole numbers": lambda x: [x + 1, x * 3, x - 2],
+    "fractions": lambda x: [x * 0.5, x / 3, x + 0.1],
+    "comparisons": lambda x: [x == 1, x > 0.5],
+    "zeros": lambda x: [torch.empty_like(x).fill_(0.0), torch.empty_like(x).fill_(-0.0)],
+    "large fractions": lambda x: [torch.empty_like(x).fill_(1.0), torch.empty_like(x).fill_(16777217.0)],
+    "between": lambda x: [torch.lerp(x, x + 1, 0.25), torch.lerp(x, x + 1, 1.0)] if x.is_floating_point() else [],
+}
+
+
+@pytest.mark.parametrize("shape", [(), (5,)], ids=["number", "row"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.uint8, torch.bool])
+@pytest.mark.parametrize("name", CALLS)
+def test_numbers_of_python_change_types_as_on_the_processor(name, dtype, shape):
+    if dtype == torch.bool and name in ("whole numbers", "large fractions"):
+        pytest.skip("PyTorch refuses differences of truth values, and has two values alone")
+    if dtype in (torch.float16, torch.uint8) and name == "large fractions":
+        pytest.skip("the number is beyond the type")
+    x = torch.full(shape, 1).to(dtype)
+    for ours, theirs in zip(CALLS[name](x.to("girih")), CALLS[name](x), strict=True):
+        assert ours.dtype == theirs.dtype
+        torch.testing.assert_close(ours.cpu(), theirs)
+        assert torch.equal(ours.cpu().signbit(), theirs.signbit())
+
+
+def test_the_default_type_is_that_of_the_call():
+    x = torch.arange(4, device="girih")
+    assert (x / 2).dtype == torch.float32
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        assert (x / 2).dtype == (x * 0.5).dtype == torch.bfloat16
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_a_mask_has_the_shape_of_what_it_is_for():
+    x = torch.arange(5.0, device="girih")
+    for length in (3, 7):
+        mask = torch.ones(length, dtype=torch.bool, device="girih")
+        with pytest.raises(IndexError, match="The shape of the mask"):
+            x[mask]
+        with pytest.raises(IndexError, match="The shape of the mask"):
+            x[mask] = 1
+    rows = torch.arange(6.0, device="girih").reshape(2, 3)
+    assert rows[torch.tensor([True, False], device="girih")].cpu().tolist() == [[0, 1, 2]]
+
+
+def test_nan_is_one_number():
+    from girih.torch import eager
+
+    x, mask = torch.ones(3, device="girih"), torch.tensor([True, False, True], device="girih")
+    x.masked_fill(mask, float("nan"))
+    before = len(eager._plans)
+    assert x.masked_fill(mask, float("nan")).isnan().cpu().tolist() == [True, False, True]
+    x.masked_fill(mask, float("nan"))
+    assert len(eager._plans) <= before + 1

@@ -21,6 +21,7 @@ _plans, _sized, _sizes_seen = {}, {}, set()
 _fractions = {}
 _MOST = 1 << 16
 _planning = threading.local()
+_lock = threading.RLock()
 _SEEDS = getattr(_aten.random_, "from")
 
 
@@ -67,7 +68,10 @@ def _changes(call) -> bool:
     fractions = tuple(value for value in (*call.args, *call.kwargs.values()) if type(value) is float)
     if not fractions:
         return False
-    without = (call.operation, len(call.args), tuple(call.kwargs), call.key[3])
+    # Whole numbers beyond what floats hold stay exact.
+    if not all(tensor.dtype.is_floating_point for tensor in call.tensors):
+        return False
+    without = (call.operation, len(call.args), tuple(call.kwargs), *call.key[3:])
     return _fractions.setdefault(without, fractions) != fractions
 
 
@@ -80,24 +84,31 @@ def _new_plan(call):
             return plan.plan
     is_first = kind not in _sizes_seen
     _sizes_seen.add(kind)
-    _planning.is_on = True
-    try:
-        if not is_first:
-            try:
-                made = plans.planned(call, run, any_size=True)
-                if not isinstance(made, plans.SizedPlan):
-                    return made
-                if made.fits(call):
-                    sized.append(made)
-                    return made.plan
-            except calls.NoPlan:
-                # What needs the numbers of a size is planned for each size.
-                pass
-        return plans.planned(call, run)
-    except calls.NoPlan as problem:
-        return str(problem)
-    finally:
-        _planning.is_on = False
+    # Inductor's options are the process's: one thread plans at a time.
+    with _lock:
+        _planning.is_on = True
+        try:
+            return _made(call, sized, is_first)
+        except calls.NoPlan as problem:
+            return str(problem)
+        finally:
+            _planning.is_on = False
+
+
+def _made(call, sized, is_first):
+    """A new plan. Raises `NoPlan` if there is none."""
+    if not is_first:
+        try:
+            made = plans.planned(call, run, any_size=True)
+            if not isinstance(made, plans.SizedPlan):
+                return made
+            if made.fits(call):
+                sized.append(made)
+                return made.plan
+        except calls.NoPlan:
+            # What needs the numbers of a size is planned for each size.
+            pass
+    return plans.planned(call, run)
 
 
 def _draws_seeds(operation, args) -> bool:

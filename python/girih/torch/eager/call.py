@@ -7,7 +7,7 @@ import functools
 
 import torch
 
-from girih.torch import host, storages
+from girih.torch import device, host, storages
 
 
 class NoPlan(Exception):
@@ -44,7 +44,7 @@ class Call:
             order = sorted(range(tensor.dim()), key=lambda at: -tensor.stride(at))
             steps = tuple(min(step, 2) for step in tensor.stride())
             kinds.append((tensor.dtype, tensor.device.type, tuple(min(length, 2) for length in tensor.size()), steps, tuple(order), tensor.is_contiguous()))
-        return (self.key[0], self.key[1], self.key[2], tuple(kinds), tuple(key[-1] for key in self.key[3]))
+        return (self.key[0], self.key[1], self.key[2], tuple(kinds), tuple(key[-1] for key in self.key[3]), *self.key[4:])
 
     def arguments(self, tensors):
         """The arguments with other tensors in the places of these."""
@@ -87,7 +87,7 @@ class _Describer:
         args = tuple(self._value(value, position in positions) for position, value in enumerate(self.given_args))
         kwargs = {name: self._value(value, name in names) for name, value in self.given_kwargs.items()}
         self._apart(args, kwargs)
-        key = (self.operation, tuple(map(_frozen, args)), tuple((name, _frozen(value)) for name, value in kwargs.items()), tuple(self.keys))
+        key = (self.operation, tuple(map(_frozen, args)), tuple((name, _frozen(value)) for name, value in kwargs.items()), tuple(self.keys), torch.get_default_dtype(), device.current())
         return Call(self.operation, args, kwargs, self.tensors, key, self.hoists)
 
     def _value(self, value, is_tensor=False):
@@ -150,9 +150,11 @@ def _integers():
 
 
 def _frozen(value):
-    """A value that can be a part of a key. Numbers of different types are different."""
+    """A value that can be a part of a key. Numbers of different types are different. Zeros of both signs are equal, and a NaN is not itself: their texts tell them apart."""
     if type(value) in (list, tuple):
         return tuple(map(_frozen, value))
+    if type(value) is float:
+        return float, repr(value)
     return (type(value), value) if isinstance(value, (bool, int, float)) else value
 
 

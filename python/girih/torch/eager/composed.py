@@ -33,23 +33,30 @@ def _masked_select(tensor, mask):
     return tensor.reshape(-1)[_nonzero(mask.reshape(-1)).squeeze(1)]
 
 
-def _places(indices):
-    """Indices with places where there were masks, or `None` if there are no masks on the device."""
+def _places(tensor, indices):
+    """Indices with places where there were masks, or `None` if there are no masks on the device. Raises `IndexError` where a mask has not the shape of what it is for."""
     is_mask = lambda index: index is not None and index.dtype in (torch.bool, torch.uint8)
     if not any(map(is_mask, indices)) or any(index is not None and index.device.type != "girih" for index in indices):
         return None
     found = []
     for index in indices:
-        found.extend(_nonzero(index).unbind(1) if is_mask(index) else [index])
+        if not is_mask(index):
+            found.append(index)
+            continue
+        at = len(found)
+        wanted = tensor.shape[at : at + index.dim()]
+        if wanted != index.shape:
+            raise IndexError(f"The shape of the mask {list(index.shape)} at index {at} does not match the shape {list(wanted)} of what it is for")
+        found.extend(_nonzero(index).unbind(1))
     return found
 
 
 def _index(run, tensor, indices):
-    return run(_aten.index.Tensor, tensor, _places(indices) or indices)
+    return run(_aten.index.Tensor, tensor, _places(tensor, indices) or indices)
 
 
 def _index_put(run, tensor, indices, values, accumulate=False, unsafe=False):
-    return run(_aten._index_put_impl_.default, tensor, _places(indices) or indices, values, accumulate, unsafe)
+    return run(_aten._index_put_impl_.default, tensor, _places(tensor, indices) or indices, values, accumulate, unsafe)
 
 
 def _equal(a, b):

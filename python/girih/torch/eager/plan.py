@@ -41,6 +41,9 @@ class Plan:
             tensors[index] = tensors[index].clone()
         try:
             made = self._compiled(list(tensors))
+        except girih.OutOfMemory:
+            # That may be otherwise the next time.
+            raise
         except girih.Error as problem:
             raise NoPlan(_reason(problem)) from problem
         for index in written:
