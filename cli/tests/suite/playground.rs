@@ -111,7 +111,7 @@ fn script(name: &str, arguments: &[&std::ffi::OsStr]) -> String {
     said
 }
 
-/// Every example, an error, a program that never ends, links, nets, a lost device, the keyboard and every shader: `web/tests/page.mjs` says what has to come of them.
+/// Every example, an error, a program that never ends, links, nets, the keyboard and every shader: `web/tests/page.mjs` says what has to come of them.
 #[test]
 fn the_page_works_in_a_browser() {
     let page = match browser() {
