@@ -90,7 +90,8 @@ impl<'k> Writer<'k> {
         for (axis, length) in lengths.iter().enumerate() {
             if *length == 1 {
                 let zero = self.zero();
-                index.push(At { at: zero.at, inside: None });
+                // Where all axes have one element, one of them keeps the position, which is 0 where there is an element, and its mask.
+                index.push(if first.is_none() && axis == 0 { one } else { At { at: zero.at, inside: None } });
                 continue;
             }
             let after: u64 = lengths[axis + 1..].iter().product();
