@@ -90,8 +90,10 @@ impl<'k> Writer<'k> {
         for (axis, length) in lengths.iter().enumerate() {
             if *length == 1 {
                 let zero = self.zero();
-                // Where all axes have one element, one of them keeps the position, which is 0 where there is an element, and its mask.
-                index.push(if first.is_none() && axis == 0 { one } else { At { at: zero.at, inside: None } });
+                // Where all axes have one element, a zero of its own tells this index from those of other tiles.
+                let is_all = first.is_none() && axis == 0;
+                let at = if is_all { self.kernel.zeros(&[1, 1], Scalar::I32) } else { zero.at };
+                index.push(At { at, inside: None });
                 continue;
             }
             let after: u64 = lengths[axis + 1..].iter().product();
