@@ -38,7 +38,8 @@ pub fn to_bytes(module: &impl Module) -> crate::Result<Vec<u8>> {
 pub fn from_bytes(module: &impl Module, bytes: &[u8]) -> crate::Result<()> {
     let file = SafeTensors::deserialize(bytes).map_err(|error| data(format!("these are no weights: {error}")))?;
     let parameters = module.parameters();
-    if let Some(name) = file.names().into_iter().find(|name| !parameters.iter().any(|(path, _)| path == name)) {
+    // The least of the names: the file keeps them in no order.
+    if let Some(name) = file.names().into_iter().filter(|name| !parameters.iter().any(|(path, _)| path == name)).min() {
         return Err(data(format!("the weights have `{name}`, which the module does not have")));
     }
     let read = |(path, parameter): (String, Parameter)| {
