@@ -2,7 +2,7 @@
 //!
 //! Invariant: a function is compiled once for each device and types of arguments. A call runs on a thread of its own, so that Ctrl-C stops it.
 
-use crate::bend_value::{from_python, to_python};
+use crate::bend_value::{Classes, from_python, to_python};
 use crate::error::{exception, wrong};
 use girih::devices::Selector;
 use girih::typed::{CtorId, Function, Type, Value, Values};
@@ -80,16 +80,12 @@ impl BendProgram {
         device: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let device = Selector::parse(device.unwrap_or("auto")).map_err(exception)?;
-        let values =
-            arguments.iter().map(|given| from_python(&given, &self.ctors)).collect::<PyResult<Vec<Value>>>()?;
+        let classes = self.classes.get().ok_or_else(|| wrong("the classes of the program are not known", None))?;
+        let known = Classes { ctors: &self.ctors, classes: classes.bind(py).clone() };
+        let values = arguments.iter().map(|given| from_python(&given, &known)).collect::<PyResult<Vec<Value>>>()?;
         let compiled = py.detach(|| self.compiled(name, &values, device)).map_err(exception)?;
         let result = py.detach(|| compiled.call(&values))?;
-        to_python(py, &result, |ctor| {
-            let position = self.ctors.iter().position(|known| *known == ctor);
-            let classes = self.classes.get().map(|classes| classes.bind(py));
-            let class = classes.zip(position).map(|(classes, position)| classes.get_item(position));
-            class.unwrap_or_else(|| Err(wrong("the classes of the program are not known", None)))
-        })
+        to_python(py, &result, &known)
     }
 }
 

@@ -79,6 +79,5 @@ pub(crate) fn png<'py>(
 }
 
 fn sized(width: u32, height: u32) -> PyResult<Size> {
-    let none = || wrong(format!("{width} x {height} pixels: a picture has from 1 to 16777216 of them"), None);
-    Size::new(width, height).ok_or_else(none)
+    Size::checked(width, height).map_err(|message| wrong(message, None))
 }

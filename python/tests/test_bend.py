@@ -192,6 +192,24 @@ def test_deep_data_goes_out_and_in(program):
         chain = chain.rest
 
 
+def test_what_contains_itself_is_refused(program):
+    endless = [1, 2]
+    endless.append(endless)
+    with pytest.raises(girih.Error, match="the list contains itself"):
+        program.sort(endless)
+    shared = [1, 2]
+    assert girih.bend(text="def main(a):\n  return a\n").main([shared, shared]) == [shared, shared]
+
+
+def test_objects_of_another_program_are_refused():
+    shapes = girih.bend(text="type Shape:\n  Circle { radius }\n  Square { side }\n\ndef main(s):\n  return s\n")
+    colours = girih.bend(text="type Colour:\n  Red { r }\n  Blue { b }\n\ndef main(c):\n  return c\n")
+    blue = colours.main(colours.Colour.Blue(7))
+    assert blue == colours.Colour.Blue(7)
+    with pytest.raises(girih.Error, match="the class `Square` belongs to another program"):
+        colours.main(shapes.Shape.Square(7))
+
+
 def test_errors(program):
     with pytest.raises(girih.Error, match="division by zero"):
         program.divide(1, 0)

@@ -152,7 +152,8 @@ fn name_apart(topics: &mut [Topic]) {
     for topic in topics {
         let stem = topic.file.trim_end_matches(".html").to_owned();
         let mut number = 1;
-        while !taken.insert(topic.file.clone()) {
+        // Some systems take names for the same that differ in case alone.
+        while !taken.insert(topic.file.to_lowercase()) {
             number += 1;
             topic.file = format!("{stem}-{number}.html");
         }

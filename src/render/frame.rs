@@ -24,6 +24,16 @@ impl Size {
         (1..=u64::from(MOST_PIXELS)).contains(&pixels).then_some(Size { width, height })
     }
 
+    /// The same, for sizes that people give.
+    ///
+    /// # Errors
+    /// In a sentence, what sizes there are.
+    pub fn checked(width: u32, height: u32) -> Result<Size, String> {
+        let sentence =
+            || format!("there is no picture of {width} by {height} pixels: one has between 1 and {MOST_PIXELS}");
+        Size::new(width, height).ok_or_else(sentence)
+    }
+
     /// Pixels in a row.
     pub fn width(self) -> u32 {
         self.width
@@ -60,7 +70,7 @@ impl FromStr for Size {
         let Some((width, height)) = numbers else {
             return Err("expected a size such as 320x240".to_owned());
         };
-        Size::new(width, height).ok_or_else(|| format!("a picture has between 1 and {MOST_PIXELS} pixels"))
+        Size::checked(width, height)
     }
 }
 

@@ -1,8 +1,15 @@
 // A program as a link: its language, and its text compressed behind the `#`, which no server is sent.
 
 const VERSION = "1";
-/** Longer texts are not taken from a link: it would be one made to fill memory. */
+/** Longer texts are not taken from a link, which could be made to fill memory, nor put into one. In bytes. */
 const MOST = 1 << 20;
+
+/** A program that is too long for a link. */
+export class TooLong extends Error {
+  constructor() {
+    super(`links hold programs of at most ${MOST} bytes`);
+  }
+}
 
 async function through(stream, bytes, most = Infinity) {
   const parts = [];
@@ -12,15 +19,17 @@ async function through(stream, bytes, most = Infinity) {
     const { done, value: part } = await reader.read();
     if (done) break;
     size += part.length;
-    if (size > most) throw new Error("the program in the link is too long");
+    if (size > most) throw new TooLong();
     parts.push(part);
   }
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** The fragment that holds a program. */
+/** The fragment that holds a program. Throws `TooLong` if it would not be opened. */
 export async function toFragment({ language, text }) {
-  const packed = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(text));
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length > MOST) throw new TooLong();
+  const packed = await through(new CompressionStream("deflate-raw"), bytes);
   const base64 = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(""));
   return `#${VERSION},${language},${base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }

@@ -2,7 +2,7 @@
 
 import { Compiler, Stopped } from "./compiler.mjs";
 import { Editor } from "./editor.mjs";
-import { fromFragment, toFragment } from "./link.mjs";
+import { TooLong, fromFragment, toFragment } from "./link.mjs";
 import { NetView } from "./net.mjs";
 import { Player } from "./player.mjs";
 import { tabs } from "./tabs.mjs";
@@ -12,6 +12,8 @@ const $ = (id) => document.getElementById(id);
 const REST = 250;
 /** The most characters of output that are kept: a program that never ends fills the page's memory otherwise. */
 const MOST_OUTPUT = 1 << 20;
+/** How long output may wait until it is shown, in milliseconds. */
+const SHOWN = 50;
 
 const compiler = new Compiler();
 const player = new Player(compiler, $("canvas"));
@@ -24,6 +26,8 @@ let checked = null;
 let running = false;
 /** Whether the picture is to stand still. */
 let isHeld = false;
+/** Whether the worker has a picture that it can paint on. */
+let isReady = false;
 /** Whether the text may run by itself. That of a link may not, before somebody has asked for it. */
 let mayRun = true;
 let timer;
@@ -73,7 +77,7 @@ async function check() {
     if (tab.current() === "picture") tab.show("result");
   }
   if (!answer.shader) opened(tab.current());
-  else if (mayRun) await paint(answer.shader);
+  else if (mayRun) paint(answer.shader); // Plays on, and is not waited for.
   else invite();
   return answer;
 }
@@ -87,11 +91,13 @@ function invite() {
 /** Makes the shader of the text ready, and shows it: playing, unless it was paused. */
 async function paint(own) {
   player.pause();
+  isReady = false;
   const wanted = [$("width"), $("height")].map((field, side) => (field.value ? Number(field.value) : own[side]));
   const answer = await ask("paint", file(), $("device").value, wanted);
   if (!answer) return;
   $("trouble").textContent = answer.width ? "" : answer.text;
   if (!answer.width) return tab.show("picture");
+  isReady = true;
   if (!$("width").value) [$("width").placeholder, $("height").placeholder] = own;
   [$("canvas").width, $("canvas").height] = [answer.width, answer.height];
   tab.show("picture");
@@ -127,21 +133,26 @@ function buttons() {
 async function act() {
   if (running) return;
   mayRun = true;
-  const what = checked ?? (await check());
-  if (!what) return;
-  if (what.shader) {
-    isHeld = false;
-    return paint(what.shader);
-  }
+  isHeld = false;
+  const known = checked;
+  // From here on: a second press while the text is checked does not run it twice.
+  running = true;
+  const what = known ?? (await check());
+  if (what && !what.shader) await run(what);
+  running = false;
+  buttons();
+  // A shader that was checked just now plays already.
+  if (known?.shader) paint(known.shader);
+}
+
+async function run(what) {
   tab.show("result");
   if (!what.runs) return;
   for (const id of ["output", "result", "diagnostics", "stats"]) $(id).textContent = "";
-  running = true;
   buttons();
   status("Running …");
   const ran = await ask("run", file(), $("device").value, $("input").value);
-  running = false;
-  buttons();
+  show();
   if (!ran) return;
   // Kernels give arrays, which say themselves what they are.
   const label = isKernel($("language").value) ? "" : "Result: ";
@@ -155,6 +166,7 @@ async function act() {
 function stop() {
   if (!running && player.isPaused) return;
   running = false;
+  isReady = false;
   player.pause();
   compiler.stop();
   buttons();
@@ -162,10 +174,23 @@ function stop() {
   status("Stopped.");
 }
 
+/** What was written and is not shown yet: shown together, or each byte would copy all before it. */
+let written = [];
+let writing = 0;
+
 compiler.written = (text) => {
-  const kept = $("output").textContent + text;
-  $("output").textContent = kept.length > MOST_OUTPUT ? kept.slice(-MOST_OUTPUT) : kept;
+  written.push(text);
+  writing ||= setTimeout(show, SHOWN);
 };
+
+function show() {
+  clearTimeout(writing);
+  writing = 0;
+  if (!written.length) return;
+  const kept = $("output").textContent + written.join("");
+  written = [];
+  $("output").textContent = kept.length > MOST_OUTPUT ? kept.slice(-MOST_OUTPUT) : kept;
+}
 
 /** A tab was opened: what it shows is made then. */
 async function opened(name) {
@@ -211,7 +236,12 @@ async function findDevice() {
 }
 
 async function share() {
-  const fragment = await toFragment(file());
+  let fragment;
+  try {
+    fragment = await toFragment(file());
+  } catch (error) {
+    return status(`There is no link: ${error.message}.`);
+  }
   history.replaceState(null, "", fragment);
   try {
     await navigator.clipboard.writeText(location.href);
@@ -240,11 +270,13 @@ async function open(example) {
   let program = null;
   try {
     program = await fromFragment(location.hash);
-  } catch {
-    $("notice").textContent = "The link is damaged, so its program cannot be shown; ask for it once more.";
+  } catch (error) {
+    $("notice").textContent =
+      error instanceof TooLong
+        ? `The link is not opened: ${error.message}.`
+        : "The link is damaged, so its program cannot be shown; ask for it once more.";
     $("notice").hidden = false;
   }
-  // A shader plays on, and is not waited for.
   load(program ?? example, program === null);
   return program ?? example;
 }
@@ -255,15 +287,15 @@ $("share").onclick = share;
 $("language").onchange = () => load(file(), mayRun);
 $("device").onchange = () => check();
 $("pause").onclick = () => {
-  if (!mayRun) return act();
+  if (!mayRun || !isReady) return act();
   isHeld = !player.isPaused;
   if (!isHeld) return go(player.play());
   player.pause();
   buttons();
 };
 $("time").onchange = () => {
+  if (!mayRun || !isReady) return act();
   isHeld = true;
-  if (!mayRun) return act();
   go(player.seek(Number($("time").value) || 0));
 };
 for (const side of ["width", "height"]) $(side).onchange = () => mayRun && checked?.shader && paint(checked.shader);

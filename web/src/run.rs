@@ -135,10 +135,11 @@ fn kernel(device: Device, run: impl FnOnce(&girih::runtime::Device) -> Result<St
 /// Makes a shader ready to paint.
 ///
 /// # Errors
-/// If the file is not a shader, or the device cannot paint it.
+/// If the file is not a shader, there is no picture of this size, or the device cannot paint it.
 pub fn painting(file: &File, device: Device, size: Option<[u32; 2]>) -> Result<Painting, Error> {
     let shader = Shader::new(&file.program(false))?;
-    let size = size.and_then(|[width, height]| Size::new(width, height));
+    let refused = |message| Error::from(Diagnostic::new(Code::BadArguments, Span::NONE, message));
+    let size = size.map(|[width, height]| Size::checked(width, height).map_err(refused)).transpose()?;
     shader.painting(&RenderOptions { size, memory: MEMORY, device: device.for_programs(), ..RenderOptions::default() })
 }
 

@@ -115,7 +115,7 @@ pub fn run(question: &str, device: &str, input: &str) -> Result<String, JsError>
 #[wasm_bindgen(jspi)]
 pub fn paint(question: &str, device: &str, width: u32, height: u32) -> Result<String, JsError> {
     let device: Device = serde_json::from_value(device.into())?;
-    let size = (width > 0).then_some([width, height]);
+    let size = (width > 0 || height > 0).then_some([width, height]);
     // What is painted now goes first, with its memory.
     PAINTING.take();
     match Ready::new(file(question)?, device, size) {

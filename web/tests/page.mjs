@@ -9,6 +9,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { deflateRawSync } from "node:zlib";
 import { toFragment } from "../page/link.mjs";
 
 const [address, girih, ...wanted] = process.argv.slice(2);
@@ -178,7 +179,21 @@ async function waits(browser) {
   assert.equal(await page.locator("#canvas[data-time]").count(), 0, "nobody has asked for it");
   await page.click("#run");
   await page.locator('#canvas[width="8"][data-time]').waitFor();
+  await playsAgain(page);
   await close(page);
+}
+
+/** A shader that was stopped plays again, and a size of which there is no picture is refused. */
+async function playsAgain(page) {
+  await page.click("#stop");
+  await statusIs(page, /Stopped|Ready/);
+  await page.evaluate(() => delete document.querySelector("#canvas").dataset.time);
+  await page.click("#pause");
+  await page.locator('#canvas[width="8"][data-time]').waitFor();
+  assert.equal(await text(page, "trouble"), "");
+  await page.fill("#width", "100000000");
+  await page.press("#width", "Enter");
+  await page.locator("#trouble", { hasText: "no picture of 100000000 by 8 pixels" }).waitFor();
 }
 
 /** A device that is lost is opened anew: while a shader plays, and for the next program. */
@@ -262,6 +277,9 @@ async function links(browser) {
   const damaged = await open(browser, "#1,bend,AAAA");
   assert.match(await text(damaged, "notice"), /damaged/);
   await close(damaged);
+  const long = await open(browser, `#1,bend,${deflateRawSync(Buffer.alloc((1 << 20) + 1, " ")).toString("base64url")}`);
+  assert.match(await text(long, "notice"), /at most 1048576 bytes/);
+  await close(long);
   await close(page);
 }
 

@@ -120,7 +120,15 @@ impl Bench {
             return exit;
         }
         // What there is so far is written after each row: whatever ends the command, that is not lost.
-        let mut keep = |figures: &Figures| drop(self.folder(&figures.device).map(|folder| reports(&folder, figures)));
+        let mut is_told = false;
+        let mut keep = |figures: &Figures| {
+            let kept = self.folder(&figures.device).map_or(Ok(()), |folder| reports(&folder, figures));
+            if let Err(why) = kept
+                && !std::mem::replace(&mut is_told, true)
+            {
+                console.note(&format!("What is measured is not kept until the end: {why}"));
+            }
+        };
         match measured(&plan, &chosen, &mut keep, console) {
             Ok(figures) if interrupt.is_raised() => {
                 self.show(&figures, before.as_ref(), console);

@@ -17,7 +17,7 @@ Examples:
   girih test .                              runs its tests
   girih render shader.bend -o shader.gif    draws the shader";
 
-/// The files of a new project. In the last one, the project's name is filled in.
+/// The files of a new project. The name of the project replaces `NAME` in them.
 const FILES: [(&str, &str); 3] = [
     ("main.bend", include_str!("new/main.bend")),
     ("shader.bend", include_str!("new/shader.bend")),
@@ -58,21 +58,35 @@ fn is_empty_folder(path: &Path) -> bool {
     std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Writes all files into a folder beside the one that is wanted, and then gives it its name. Where there is an empty folder, the written files are moved into it.
+/// Writes all files into a temporary folder and then gives it its name. An empty folder that exists gets the temporary one inside it, because its parent may
+/// belong to somebody else or to another file system; the files are moved out of it, all or none.
 fn write(folder: &Path) -> io::Result<()> {
     let exists = folder.is_dir();
     let folder = if exists { folder.canonicalize()? } else { folder.to_owned() };
     let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(parent)?;
     let name = folder.file_name().map_or_else(|| "project".into(), |name| name.to_string_lossy());
-    let made = tempfile::Builder::new().prefix(".new-").tempdir_in(parent)?;
+    if !exists {
+        std::fs::create_dir_all(parent)?;
+    }
+    let made = tempfile::Builder::new().prefix(".new-").tempdir_in(if exists { &folder } else { parent })?;
     let project = made.path().join("project");
     std::fs::create_dir(&project)?;
     for (file, text) in FILES {
         std::fs::write(project.join(file), text.replace("NAME", &name))?;
     }
-    if exists {
-        return FILES.iter().try_for_each(|(file, _)| std::fs::rename(project.join(file), folder.join(file)));
+    if exists { move_all(&project, &folder) } else { std::fs::rename(&project, folder) }
+}
+
+/// Moves all files from one folder into another. If one cannot be moved, those before it are removed again.
+fn move_all(from: &Path, to: &Path) -> io::Result<()> {
+    for (moved, (file, _)) in FILES.iter().enumerate() {
+        if let Err(error) = std::fs::rename(from.join(file), to.join(file)) {
+            for (file, _) in &FILES[..moved] {
+                // What cannot be removed stays: the first error is the one to report.
+                let _ = std::fs::remove_file(to.join(file));
+            }
+            return Err(error);
+        }
     }
-    std::fs::rename(&project, folder)
+    Ok(())
 }

@@ -11,7 +11,7 @@ use crate::device::{self, Device};
 use crate::exit::Exit;
 use crate::memory;
 use clap::Args;
-use commands::{Next, command};
+use commands::{Next, command, load_file};
 use girih::session::{Answer, Session};
 use girih::{Code, Error, RunDevice, RunOptions, SystemHost};
 use lines::InputLines;
@@ -79,7 +79,7 @@ impl ReplOptions {
         repl.listen();
         let mut has_failed = false;
         for file in &self.files {
-            has_failed |= command(&mut repl, &format!(":load {}", file.display())) == Next::Failed;
+            has_failed |= load_file(&mut repl, file) == Next::Failed;
         }
         let mut inputs = self.inputs(console, session, is_typed);
         loop {

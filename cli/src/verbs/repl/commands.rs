@@ -84,7 +84,12 @@ fn load(repl: &mut Repl<'_>, file: &str) -> Next {
     if file.is_empty() {
         return failed(repl.console, "`:load` needs a file", "write it behind: `:load sort.bend`");
     }
-    let loaded = repl.session().load(Path::new(file));
+    load_file(repl, Path::new(file))
+}
+
+/// Takes the definitions of a file.
+pub(super) fn load_file(repl: &mut Repl<'_>, file: &Path) -> Next {
+    let loaded = repl.session().load(file);
     match loaded {
         Ok(names) => repl.defined(&names),
         Err(error) => repl.fail(error),

@@ -157,8 +157,8 @@ impl Completer for Names {
                 .collect();
         }
         // What stands behind a command is completed as it would be without it.
-        let skipped =
-            if text.starts_with(':') { text.find(char::is_whitespace).map_or(0, |space| space + 1) } else { 0 };
+        let blank = text.char_indices().find(|(_, c)| c.is_whitespace()).filter(|_| text.starts_with(':'));
+        let skipped = blank.map_or(0, |(at, blank)| at + blank.len_utf8());
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let completion = session.complete(&text[skipped..], at.saturating_sub(skipped));
         let start = skipped + completion.start;
