@@ -60,7 +60,7 @@ def register() -> None:
     _setup_privateuseone_for_python_backend("girih", backend_module=Module())
     # Weights that are shared stay shared when a module is moved.
     torch.__future__.set_swap_module_params_on_conversion(True)
-    from girih.torch import arguments, autocast, convolutions, eager, operations, products
+    from girih.torch import arguments, autocast, convolutions, distributed, eager, operations, products
 
     operations.register()
     products.register()
@@ -68,6 +68,7 @@ def register() -> None:
     autocast.register()
     eager.register()
     arguments.register()
+    distributed.register()
     _storages_that_move()
     _print_from_the_host()
     from girih.torch import inductor
