@@ -92,6 +92,7 @@ pub use host::SystemHost;
 #[cfg(feature = "bend")]
 pub use {
     girih_bend::Options,
+    girih_bend::loader::{File, LoadError, Loader},
     girih_derive::Bend,
     loader::{FileLoader, TextLoader},
     parallelism::{InOrder, Parallelism, Together},

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
+import hashlib
 import inspect
 import os
+import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -32,12 +36,13 @@ class Program:
     `List/reverse`, is `program["List/reverse"]`, and the attribute that `girih.names.python_names` says: `program.List_reverse`.
     """
 
-    def __init__(self, name: str, text: str | None = None, device: str | Device | None = None) -> None:
-        self._name, self._text, self._device = name, text, device
-        self._native = BendProgram(name, text)
+    def __init__(self, name: str, text: str | None = None, device: str | Device | None = None, sources: Any = None) -> None:
+        self._name, self._device = name, device
+        self._native = BendProgram(name, text, sources)
         self._functions = dict(self._native.functions())
-        self._types, members = _classes(self._native.constructors())
-        self._native.use_classes(members)
+        self._types, self._members = _classes(self, self._native.constructors())
+        self._native.use_classes(self._members)
+        _opened[_digest(name, device, self._native.sources())] = self
         called = python_names([*self._functions, *self._types], taken=dir(type(self)) + ["_attributes", *self.__dict__])
         self._attributes = {attribute: full for full, attribute in called.items()}
 
@@ -60,7 +65,7 @@ class Program:
         return [*super().__dir__(), *self._attributes]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Program, (self._name, self._text, self._device)
+        return _made_again, (self._name, self._device, self._native.sources())
 
     def __repr__(self) -> str:
         return f"<girih.Program {self._name}: {', '.join(self._functions)}>"
@@ -105,7 +110,30 @@ def bend_function(function: Callable[..., Any] | None = None, *, device: str | D
     return getattr(Program(name, text, device), function.__name__)
 
 
-def _classes(constructors: list[tuple[str, list[str]]]) -> tuple[dict[str, Any], list[Any]]:
+def _made_again(name: str, device: str | Device | None, sources: Any) -> Program:
+    """A program that was pickled: the one of this process if there is one, else made from its files as they were, which need not be there."""
+    with _lock:
+        program = _opened.get(_digest(name, device, sources)) or Program(name, None, device, sources)
+        # The functions of a worker's task come and go: their program is not compiled anew for each.
+        _unpickled.append(program)
+        return program
+
+
+def _digest(name: str, device: str | Device | None, sources: Any) -> bytes:
+    return hashlib.sha256(repr((name, device, sources)).encode()).digest()
+
+
+_lock = threading.RLock()
+_opened: weakref.WeakValueDictionary[bytes, Program] = weakref.WeakValueDictionary()
+_unpickled: collections.deque[Program] = collections.deque(maxlen=64)
+
+
+def _value(program: Program, number: int, fields: tuple[Any, ...]) -> Any:
+    """An object of a program's constructor that was pickled."""
+    return program._members[number](*fields)
+
+
+def _classes(program: Program, constructors: list[tuple[str, list[str]]]) -> tuple[dict[str, Any], list[Any]]:
     """The class of each data type, by its full name, and that of each constructor, in their order.
 
     The constructors of a type are data classes that derive from it, and its attributes. A type with one constructor of its own name, as `object` makes it, is that
@@ -121,7 +149,7 @@ def _classes(constructors: list[tuple[str, list[str]]]) -> tuple[dict[str, Any],
     for number, (full, fields) in enumerate(constructors):
         kind, _, short = full.rpartition("/")
         kind = kind or short
-        namespace = {"__bend_ctor__": number, "__doc__": f"`{full}` of a Bend program."}
+        namespace = {"__bend_ctor__": number, "__doc__": f"`{full}` of a Bend program.", "__reduce__": _reduction(program, number)}
         bases = (types[kind],) if kind in types else ()
         names = list(python_names(fields).values())
         member = dataclasses.make_dataclass(called[kind][short], names, bases=bases, namespace=namespace, frozen=True)
@@ -130,6 +158,10 @@ def _classes(constructors: list[tuple[str, list[str]]]) -> tuple[dict[str, Any],
     for kind, member in members:
         setattr(types.setdefault(kind, member), member.__name__, member)
     return types, [member for _, member in members]
+
+
+def _reduction(program: Program, number: int) -> Callable[[Any], tuple[Any, ...]]:
+    return lambda value: (_value, (program, number, tuple(getattr(value, name) for name in value.__match_args__)))
 
 
 def _type_of(kind: str) -> type:

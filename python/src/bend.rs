@@ -4,6 +4,7 @@
 
 use crate::bend_value::{Classes, from_python, to_python};
 use crate::error::{exception, wrong};
+use crate::sources::{Found, Recorded, Recorder};
 use girih::devices::Selector;
 use girih::typed::{CtorId, Function, Type, Value, Values};
 use girih::{Options, Program, RunDevice, RunOptions, SystemHost};
@@ -26,10 +27,11 @@ struct Compiled {
     interrupt: Arc<AtomicBool>,
 }
 
-/// A Bend program. Without a text it is the file of that name.
+/// A Bend program. Without a text it is the file of that name; with sources it is made of these.
 #[pyclass(frozen, module = "girih._native")]
 pub(crate) struct BendProgram {
     program: Program,
+    sources: Found,
     ctors: Vec<CtorId>,
     /// For each constructor the class of its values.
     classes: OnceLock<Py<PyList>>,
@@ -39,18 +41,26 @@ pub(crate) struct BendProgram {
 #[pymethods]
 impl BendProgram {
     #[new]
-    #[pyo3(signature = (name, text = None))]
-    fn new(py: Python<'_>, name: &str, text: Option<&str>) -> PyResult<BendProgram> {
+    #[pyo3(signature = (name, text = None, sources = None))]
+    fn new(py: Python<'_>, name: &str, text: Option<&str>, sources: Option<Found>) -> PyResult<BendProgram> {
         let open = || {
-            let program = match text {
-                Some(text) => Program::from_text(name, text, &Options::library()),
-                None => Program::open(name, &Options::library()),
+            let (program, sources) = match sources {
+                Some(found) => (Program::load(&Recorded(&found), &Options::library()), found),
+                None => {
+                    let recorder = Recorder::new(name, text);
+                    (Program::load(&recorder, &Options::library()), recorder.found())
+                }
             };
             let ctors = program.constructors()?.into_iter().map(|known| known.ctor).collect();
-            Ok((program, ctors))
+            Ok((program, ctors, sources))
         };
-        let (program, ctors) = py.detach(open).map_err(|error: girih::Error| exception(error))?;
-        Ok(BendProgram { program, ctors, classes: OnceLock::new(), compiled: Mutex::default() })
+        let (program, ctors, sources) = py.detach(open).map_err(|error: girih::Error| exception(error))?;
+        Ok(BendProgram { program, sources, ctors, classes: OnceLock::new(), compiled: Mutex::default() })
+    }
+
+    /// Its files as they were found, from which it can be made again anywhere.
+    fn sources(&self) -> Found {
+        self.sources.clone()
     }
 
     /// Its functions: names, and types as Bend writes them.

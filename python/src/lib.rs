@@ -16,6 +16,7 @@ mod kernel;
 mod picture;
 mod prepared;
 mod reserved;
+mod sources;
 mod storage;
 mod wait;
 

@@ -2,6 +2,8 @@
 
 import keyword
 import pickle
+import subprocess
+import sys
 import signal
 import threading
 import time
@@ -244,6 +246,22 @@ def test_a_docstring_is_a_program():
 
 def test_functions_are_pickled_by_their_source(program):
     assert pickle.loads(pickle.dumps(program.double))(4) == 8
+
+
+def test_what_is_pickled_needs_no_files(tmp_path):
+    (tmp_path / "shapes.bend").write_text("type Shape:\n  Square { side: u24 }\n\ndef area(s: Shape) -> u24:\n  match s:\n    case Shape/Square:\n      return s.side * s.side\n")
+    main = tmp_path / "main.bend"
+    main.write_text("from shapes import (Shape, area)\n\ndef twice(s: Shape) -> u24:\n  return area(s) * 2\n\ndef wider(s: Shape) -> Shape:\n  match s:\n    case Shape/Square:\n      return Shape/Square(s.side + 1)\n")
+    program = girih.bend(main)
+    square = program.wider(next(iter(program._members))(3))
+    packed = pickle.dumps((program.twice, square))
+    main.unlink()
+    (tmp_path / "shapes.bend").unlink()
+    twice, again = pickle.loads(packed)
+    assert again == square and twice(again) == 32
+    # In another process there is no such program yet.
+    script = f"import pickle; twice, square = pickle.loads({packed!r}); print(twice(square), square.side)"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "32 4\n"
 
 
 def test_other_threads_go_on_and_ctrl_c_stops_a_call(program):
