@@ -1,5 +1,6 @@
 //! Each example that the page offers is right, and gives in the worker what the command line gives.
 
+use girih::devices::Selector;
 use girih::{Code, Options, Program, RunDevice, RunOptions};
 use girih_web::check::check;
 use girih_web::files::{File, Language};
@@ -38,8 +39,10 @@ fn programs_are_right_and_run() {
         assert!(ran.result.is_some(), "{}: {}", path.display(), ran.findings.text);
         if file.language == Language::Bend {
             let program = Program::open(&path, &Options::default());
-            let processor = RunOptions { device: RunDevice::Cpu, ..RunOptions::default() };
-            match program.run(&mut PageHost::new("", |_, _| {}), &processor) {
+            // By compiled code: what the worker runs is the evaluator.
+            let machine = RunDevice::from(Selector::parse("interpreter").expect("it is a device"));
+            let compiled = RunOptions { device: machine, ..RunOptions::default() };
+            match program.run(&mut PageHost::new("", |_, _| {}), &compiled) {
                 Ok(native) => assert_eq!(ran.result, Some(native.text), "{}", path.display()),
                 Err(error) => assert_eq!(error.code(), Some(Code::NeedsNets), "{}: {error}", path.display()),
             }

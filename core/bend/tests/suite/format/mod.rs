@@ -1,5 +1,6 @@
 //! The formatter: what it makes of every program of the repository, of random ones in odd layouts, and of comments in every place.
 
+mod commented;
 mod corpus;
 mod places;
 mod random;
