@@ -25,7 +25,7 @@ fn commented(text: &str) -> String {
             continue;
         }
         let indentation = &line[..line.len() - line.trim_start().len()];
-        writeln!(out, "{indentation}# above {number}\n{line} # behind {number}").expect("a text takes text");
+        writeln!(out, "{indentation}# above {number}\n{line}  # behind {number}").expect("a text takes text");
     }
     out
 }
@@ -38,7 +38,7 @@ fn comments_stay_at_their_statement() {
             let formatted = stable(&commented(&text), Dialect::User).unwrap_or_else(|said| panic!("{path}:\n{said}"));
             let lines: Vec<&str> = formatted.lines().map(str::trim).collect();
             for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.contains('#')) {
-                let behind = format!("{} # behind {number}", line.trim());
+                let behind = format!("{}  # behind {number}", line.trim());
                 let at = lines.iter().position(|found| *found == behind);
                 let at = at.unwrap_or_else(|| panic!("{path}: there is no `{behind}` in\n{formatted}"));
                 let above = at.checked_sub(1).map(|above| lines[above]);
