@@ -33,7 +33,10 @@ pub(crate) const TOKENS: &[Habit] = &[
     ("then", "in the functional syntax write `if c { a } else { b }`"),
     ("of", "in the functional syntax write `match x { List/Nil: a; List/Cons: b }`"),
     ("as", "a name stands on the left: `y = x`; `as` belongs to imports"),
-    ("=>", "a lambda is written `lambda x: …` in the imperative syntax and `λx …` in the functional one"),
+    (
+        "=>",
+        "a lambda is written `lambda x: …` in the imperative syntax and `λx …` in the functional one; the type of a result stands behind `->`",
+    ),
     ("->", "a body follows a `:` and stands on a line of its own; a lambda is written `lambda x: …`"),
     ("::", "write `/` in names, as in `List/Nil`; a type follows one `:`"),
     ("?", "`if` is a statement: assign in its branches, and use the variable after it"),
@@ -52,7 +55,7 @@ pub(crate) const TOKENS: &[Habit] = &[
     ("for", LOOPS),
     ("while", LOOPS),
     ("class", "write `object` for a type with one constructor, `type` for one with several"),
-    ("pass", "a block must return or assign something; `return *` returns nothing in particular"),
+    ("pass", "a block must return or assign something: write a value of its type for the moment, such as `return 0`"),
     ("else", "an `else` belongs to an `if` or a `bend` with the same indentation"),
     ("elif", "an `elif` belongs to an `if` with the same indentation"),
     ("case", "a `case` belongs to a `match`, `switch` or `fold` and is indented by two more spaces"),
@@ -196,6 +199,14 @@ pub(crate) const NAMES: &[Habit] = &[
     ("String", CONVERSIONS),
     ("toString", CONVERSIONS),
     ("show", CONVERSIONS),
+    ("u24", TYPE_NAMES),
+    ("i24", TYPE_NAMES),
+    ("f24", TYPE_NAMES),
+    ("u32", TYPE_NAMES),
+    ("i32", TYPE_NAMES),
+    ("f32", TYPE_NAMES),
+    ("sorted", SORTING),
+    ("sort", SORTING),
     ("int", CONVERSIONS),
     ("float", CONVERSIONS),
     ("sum", "`fold` adds up a list: in its arm `case List/Cons:` write `return xs.head + xs.tail`"),
@@ -224,6 +235,9 @@ pub(crate) const NAMES: &[Habit] = &[
 const NOTHING: &str =
     "write `*` for a value that nobody looks at; a value that may be missing is a `Maybe/Some(x)` or `Maybe/None`";
 const CONVERSIONS: &str = "numbers are converted by functions such as `u24/to_string`, `u24/to_f24` and `f24/to_u24`";
+const TYPE_NAMES: &str =
+    "this is a type, and no value: numbers are converted by functions such as `f24/to_u24` and `u24/to_f24`";
+const SORTING: &str = "there is no function that sorts: `examples/` and the guide have one to copy";
 const PRINT: &str = "a program prints inside `with IO:`, by `* <- IO/print(text)`";
 
 /// Methods and attributes of values.
@@ -291,6 +305,16 @@ pub(crate) const TYPES: &[Habit] = &[
 const INTEGERS: &str =
     "write `u24` for numbers from 0 to 16777215, `i24` for numbers with a sign; `u32` and `i32` have 32 bits";
 const FLOATS: &str = "write `f24`, or `f32` for 32 bits";
+
+/// What begins a definition in other languages, and makes one of a strange name here: `const N = 10` defines a function `const` of `N`.
+pub(crate) const MISREAD: &[Habit] = &[
+    ("const", CONSTANTS),
+    ("let", CONSTANTS),
+    ("var", CONSTANTS),
+    ("val", CONSTANTS),
+    ("static", CONSTANTS),
+    ("where", "there is no `where`: bind the name before the expression, by `let x = …; …` or by `x = …`"),
+];
 
 /// Modules of other languages.
 pub(crate) const MODULES: &[Habit] = &[

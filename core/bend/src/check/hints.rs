@@ -1,7 +1,8 @@
 //! What to do about types that do not fit, for the cases that are common.
 
 use super::infer::Infer;
-use super::type_errors::Why;
+use super::show::Letters;
+use super::type_errors::{self, Why};
 use super::types::{Node, Ty, wider};
 use crate::habits;
 use girih_base::diag::Fix;
@@ -34,6 +35,7 @@ pub(super) fn mismatch<'p>(
     }
     missing_arguments(infer, term, expected)
         .or_else(|| key_of_map(infer, why))
+        .or_else(|| annotated(infer, found, expected, why))
         .or_else(|| data(infer, found, expected))
         .or_else(|| tuples(infer, found, expected))
         .map(Hint::from)
@@ -91,6 +93,14 @@ fn numbers(infer: &Infer, term: &Term, from: NumKind, to: NumKind, why: Why) -> 
     {
         let text = format!("write `{spelling}` for the other operand");
         return Some(Hint { text, fix: Some(Fix { span: other.span, text: spelling }) });
+    }
+    if let TermKind::Op(op, left, right) = &type_errors::blame(term).kind
+        && let (TermKind::Literal(left), TermKind::Literal(right)) = (&left.kind, &right.kind)
+        && let (Some(left), Some(right)) = (respell(*left, to), respell(*right, to))
+    {
+        // Converted afterwards, `1 / 2` would be 0.
+        let text = format!("{left} {} {right}", op.symbol());
+        return Some(Hint { fix: Some(Fix { span: term.span, text: text.clone() }), text: format!("write `{text}`") });
     }
     // Of an integer and a float the integer is to be converted, which loses nothing.
     let (target, from, to) = match why {
@@ -171,6 +181,17 @@ fn data(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {
     }
 }
 
+/// A function whose steps run gives an `IO`, which its annotation has to say.
+fn annotated<'p>(infer: &mut Infer<'p>, found: Ty, expected: Ty, why: Why<'p>) -> Option<String> {
+    let Why::Result(def) = why else { return None };
+    let is_io = |infer: &mut Infer, ty| matches!(infer.types.node(ty), Node::Data(id, _) if infer.program.types[id].name == *"IO");
+    if !is_io(infer, found) || is_io(infer, expected) {
+        return None;
+    }
+    let result = infer.show(found, &mut Letters::Blank);
+    Some(format!("`{}` runs steps, so it gives an `IO`: annotate it with `-> {result}`", infer.program.defs[def].name))
+}
+
 /// A hint for what is no number, but is the key of a map.
 fn key_of_map<'p>(infer: &Infer<'p>, why: Why<'p>) -> Option<String> {
     let Why::Argument { head, index: 1 } = why else { return None };
@@ -188,7 +209,9 @@ fn tuples(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {
         (Node::Tuple(a), Node::Tuple(b)) if a.len() != b.len() => {
             Some(format!("a tuple of {} is not one of {}", counted(a.len(), "part"), counted(b.len(), "part")))
         }
-        (Node::None, _) => Some("`*` has the type `None`; `unreachable()` fits every type".to_string()),
+        (Node::None, _) => {
+            Some("`*` is the only value of the type `None`: write a value of the type that is expected".to_string())
+        }
         _ => None,
     }
 }

@@ -347,11 +347,28 @@ fn written(name: &Name) -> Option<String> {
     (!name.starts_with('%')).then(|| name.to_string())
 }
 
-/// The part of a term that its type comes from: the result of a `let`.
-fn blame(term: &Term) -> &Term {
+/// The part of a term that its type comes from: the result of a `let`, and what follows the steps of a `with` block.
+pub(super) fn blame(term: &Term) -> &Term {
     let mut at = term;
-    while let TermKind::Let(_, result) = &at.kind {
-        at = result;
+    while let Some(rest) = match &at.kind {
+        TermKind::Let(_, result) => Some(&**result),
+        _ => after_step(at),
+    } {
+        at = rest;
     }
     if at.span.is_none() { term } else { at }
+}
+
+/// What follows a step of a monad: in `bind(step, λx (x λp rest))` it is `rest`. Nobody writes such a function.
+fn after_step(term: &Term) -> Option<&Term> {
+    let TermKind::Apply(_, arguments) = &term.kind else { return None };
+    let [_step, deferred] = arguments.as_slice() else { return None };
+    let TermKind::Lambda(params, body) = &deferred.kind else { return None };
+    let (TermKind::Apply(head, next), [param]) = (&body.kind, params.as_slice()) else { return None };
+    let is_deferred = matches!(head.kind, TermKind::Local(local) if local == *param) && deferred.span == term.span;
+    let [next] = next.as_slice() else { return None };
+    match &next.kind {
+        TermKind::Lambda(_, rest) if is_deferred => Some(rest),
+        _ => None,
+    }
 }

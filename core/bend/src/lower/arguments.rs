@@ -125,10 +125,7 @@ impl Lowering<'_> {
         let scopes = self.scopes[module].values.iter().chain(&self.prelude.values);
         let ctors = scopes.filter(|(_, e)| matches!(e, Entity::Ctor(_))).map(|(n, _)| n.as_str());
         let near = if may_search { did_you_mean(name, ctors) } else { None };
-        let owner = name
-            .rsplit_once('/')
-            .filter(|_| may_search)
-            .and_then(|(owner, _)| self.functions_of(owner).map(|all| format!("`{owner}` has {all}")));
+        let owner = name.rsplit_once('/').filter(|_| may_search).and_then(|(owner, _)| self.constructors_of(owner));
         let define =
             || "a constructor is defined by its type: `type Shape:`, and below it `Circle { radius }`".to_owned();
         diagnostic = match near {
@@ -136,6 +133,17 @@ impl Lowering<'_> {
             None => diagnostic.hint(owner.unwrap_or_else(define)),
         };
         self.report(diagnostic);
+    }
+
+    /// What constructors a type has; none if there is no type of this name.
+    fn constructors_of(&self, owner: &str) -> Option<String> {
+        let ty = self.find_type(self.module(), &Name::from(owner))?;
+        let ctors = &self.program.types[ty].ctors;
+        let names: Vec<String> = ctors.iter().map(|ctor| format!("`{}`", self.program.ctors[*ctor].name)).collect();
+        Some(match names.as_slice() {
+            [only] => format!("the constructor of `{owner}` is {only}"),
+            some => format!("the constructors of `{owner}` are {}", some.join(", ")),
+        })
     }
 
     /// The parameter names of what is called; none if they are not known.

@@ -295,6 +295,7 @@ impl<'l> Lowering<'l> {
                 "`match` tells constructors apart; numbers are told apart by `switch`, with the cases 0, 1, 2 … and `_`"
                     .to_owned()
             }
+            [] if shown == "_" => "`case _:` takes what is left: move it to the end".to_owned(),
             [] => "a constructor is written with its type, as in `List/Cons`".to_owned(),
             [first, ..] => format!("a constructor is written with its type: `case {first}:`"),
         };

@@ -43,9 +43,13 @@ impl<'l> Lowering<'l> {
         let flow = self.block(&def.body);
         if let End::Assign { .. } = flow.end {
             let at = def.body.last().map_or(def.span, |stmt| stmt.span);
+            let hint = match def.body.last().map(|stmt| &stmt.node) {
+                Some(StmtKind::With(_)) => "end the `with` block with `return wrap(value)`",
+                _ => "end every branch of the function with `return`",
+            };
             self.report(
                 Diagnostic::new(Code::MissingReturn, at, format!("`{}` ends without a `return`", def.name.node))
-                    .hint("end every branch of the function with `return`"),
+                    .hint(hint),
             );
         }
         flow.value

@@ -1,7 +1,7 @@
 //! Names that mean nothing: what is said of them, and what was probably meant.
 
-use super::{Lowering, invalid};
-use crate::habits::{METHODS, NAMES, hint};
+use super::{Entity, Lowering, invalid};
+use crate::habits::{METHODS, MISREAD, NAMES, hint};
 use girih_base::diag::{Code, Diagnostic, did_you_mean};
 use girih_base::name::Name;
 use girih_base::span::Span;
@@ -83,7 +83,8 @@ impl Lowering<'_> {
             return Advice::from(KEYS.to_owned());
         }
         // A name that is written just so but for its type is meant, whatever other languages call so.
-        let is_same = |near: &str| near.rsplit('/').next() == Some(name.as_str());
+        // What other languages call so is not a function on effects.
+        let is_same = |near: &str| near.rsplit('/').next() == Some(name.as_str()) && !near.starts_with("IO/");
         let is_local = |near: &str| self.local_names().any(|local| local.as_str() == near);
         match (near, hint(NAMES, name)) {
             (Some(near), Some(habit)) if is_same(&near) && !habit.contains(&near) => Advice::did_you_mean(near),
@@ -131,10 +132,14 @@ impl Lowering<'_> {
 
     /// A hint for a name that is like no other.
     fn unfamiliar(&self, name: &Name) -> String {
-        if let Some((owner, _)) = name.rsplit_once('/')
+        if let Some((owner, member)) = name.rsplit_once('/')
             && let Some(functions) = self.functions_of(owner)
         {
-            return format!("`{owner}` has {functions}");
+            let habit = hint(METHODS, member).or_else(|| hint(NAMES, member)).filter(|_| owner == "List");
+            return habit.map_or_else(|| format!("`{owner}` has {functions}"), str::to_owned);
+        }
+        if let Some(habit) = self.misread(name) {
+            return habit.to_owned();
         }
         if let Some((value, member)) = name.split_once('.') {
             if let Some(hint) = hint(METHODS, member) {
@@ -150,6 +155,15 @@ impl Lowering<'_> {
             return "`-` is part of names: put spaces around it for a subtraction".to_owned();
         }
         define(name)
+    }
+
+    /// What to say of a name that is a parameter of a definition which was meant for something else.
+    fn misread(&self, name: &Name) -> Option<&'static str> {
+        MISREAD.iter().find_map(|(word, hint)| {
+            let Some(Entity::Def(def)) = self.scopes[self.module()].values.get(*word) else { return None };
+            let parameters = self.parameters.get(def)?;
+            parameters.iter().flatten().any(|parameter| parameter.node == *name).then_some(*hint)
+        })
     }
 
     /// The names of what begins with `owner/`, some of them if they are many; none if there is no such name.

@@ -80,7 +80,7 @@ impl Parser<'_, '_> {
         let hint = if self.foreign_symbol().is_some() {
             return Err(self.expected(what));
         } else if self.cursor.starts_with("=") {
-            "`==` compares two values"
+            "`==` compares two values; the body of a function stands below a `:`, with `return` in front of its value"
         } else if self.cursor.starts_with("{") {
             "blocks have no braces: they start after a `:` and are indented by two spaces"
         } else if self.cursor.is_at_line_end() {
@@ -161,7 +161,7 @@ impl Parser<'_, '_> {
         } else if self.cursor.starts_with(")") || self.cursor.starts_with("]") || self.cursor.starts_with("}") {
             "no bracket is open here"
         } else if self.cursor.starts_with("=") {
-            "`==` compares two values"
+            "`==` compares two values; a lambda has one expression behind its `:`"
         } else {
             return self.end_of_line("an operator or the end of the line");
         };
