@@ -2,22 +2,19 @@
 
 import os
 import signal
-import sys
 
 import girih
 import numpy as np
 import pytest
 
 if os.environ.get("GIRIH_REQUIRE_PYTHON"):
-    import cloudpickle
     import distributed
 else:
-    cloudpickle, distributed = (pytest.importorskip(name) for name in ("cloudpickle", "distributed"))
-
-# Workers do not know this file.
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    distributed = pytest.importorskip("distributed")
 
 SIZE, FRAMES = (24, 16), 40
+# Seconds; only ends what hangs.
+PATIENCE = 300
 SHADER = """
 def shader(x: u24, y: u24, t: f24) -> u24:
   return x * 3 + y * 5 + f24/to_u24(t * 10.0)
@@ -32,8 +29,16 @@ def squares(depth: u24, n: u24) -> u24:
 """
 
 
-def frame(number):
-    return girih.render(text=SHADER, size=SIZE, time=number / 10)
+def _framed(text, size):
+    """A function inside of another one is pickled by its code: workers do not know this file."""
+
+    def frame(number):
+        return girih.render(text=text, size=size, time=number / 10)
+
+    return frame
+
+
+frame = _framed(SHADER, SIZE)
 
 
 def squares(depth, n):
@@ -43,23 +48,28 @@ def squares(depth, n):
 @pytest.fixture
 def client():
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, distributed.Client(cluster) as client:
+        client.wait_for_workers(2, timeout=PATIENCE)
         yield client
 
 
+def _all(futures):
+    return [future.result(timeout=PATIENCE) for future in futures]
+
+
 def test_workers_render_frames_and_sum_a_map(client):
-    frames = client.gather(client.map(frame, range(FRAMES)))
+    frames = _all(client.map(frame, range(FRAMES)))
     assert len({bytes(picture) for picture in frames}) == FRAMES
     assert all((picture == frame(number)).all() for number, picture in enumerate(frames))
     program = girih.bend(text=SQUARES, device="cpu")
     total = client.submit(sum, client.map(program.squares, [6] * FRAMES, range(FRAMES)))
-    assert total.result() == sum(squares(6, n) for n in range(FRAMES))
+    assert total.result(timeout=PATIENCE) == sum(squares(6, n) for n in range(FRAMES))
 
 
 def test_a_worker_that_is_killed_is_replaced(client):
     before = set(client.run(os.getpid).values())
     futures = client.map(frame, range(FRAMES))
     os.kill(min(before), signal.SIGKILL)
-    assert all((picture == frame(number)).all() for number, picture in enumerate(client.gather(futures)))
-    client.wait_for_workers(2)
+    assert all((picture == frame(number)).all() for number, picture in enumerate(_all(futures)))
+    client.wait_for_workers(2, timeout=PATIENCE)
     assert len(set(client.run(os.getpid).values()) - before) == 1
-    assert np.array(client.gather(client.map(frame, [0, 1]))).shape == (2, SIZE[1], SIZE[0], 4)
+    assert np.array(_all(client.map(frame, [0, 1]))).shape == (2, SIZE[1], SIZE[0], 4)
