@@ -27,7 +27,11 @@ impl Parser<'_, '_> {
     pub(super) fn start_block(&mut self, column: usize, what: &str) -> Parsed<()> {
         self.cursor.skip_inline();
         if !self.cursor.is_at_line_end() {
-            return Err(self.expected_with_hint("the end of the line", "a block starts on a line of its own"));
+            let hint = match crate::habits::NUMBERS.contains(&self.cursor.word()) {
+                true => "the type of a result stands before the `:`, as in `def f(x: u24) -> u24:`",
+                false => "a block starts on a line of its own",
+            };
+            return Err(self.expected_with_hint("the end of the line", hint));
         }
         self.next_line()?;
         let expected = format!("{what} indented by {column} spaces");
