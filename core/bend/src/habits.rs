@@ -75,6 +75,7 @@ pub(crate) const PREFIXES: &[Habit] = &[
     ("new", "leave out `new`: a constructor is called like a function, as in `Point(1, 2)`"),
     ("await", "leave out `await`: inside `with IO:`, `x <- step` waits for a step"),
     ("typeof", "the type of a value is known before the program runs: `match` tells constructors apart"),
+    ("return", "a lambda has one expression behind its `:`, and no `return`"),
     ("f", "there are no f-strings: `String/concat(\"n = \", u24/to_string(n))` puts text together"),
     ("r", "there are no raw strings: write `\\\\` for a backslash"),
     ("b", "there are no byte strings: `String/encode_utf8(\"text\")` gives a list of bytes"),
@@ -199,12 +200,6 @@ pub(crate) const NAMES: &[Habit] = &[
     ("String", CONVERSIONS),
     ("toString", CONVERSIONS),
     ("show", CONVERSIONS),
-    ("u24", TYPE_NAMES),
-    ("i24", TYPE_NAMES),
-    ("f24", TYPE_NAMES),
-    ("u32", TYPE_NAMES),
-    ("i32", TYPE_NAMES),
-    ("f32", TYPE_NAMES),
     ("sorted", SORTING),
     ("sort", SORTING),
     ("int", CONVERSIONS),
@@ -235,7 +230,9 @@ pub(crate) const NAMES: &[Habit] = &[
 const NOTHING: &str =
     "write `*` for a value that nobody looks at; a value that may be missing is a `Maybe/Some(x)` or `Maybe/None`";
 const CONVERSIONS: &str = "numbers are converted by functions such as `u24/to_string`, `u24/to_f24` and `f24/to_u24`";
-const TYPE_NAMES: &str =
+/// The types of numbers, which are no values.
+pub(crate) const NUMBERS: &[&str] = &["u24", "i24", "f24", "u32", "i32", "f32"];
+pub(crate) const NUMBER_AS_VALUE: &str =
     "this is a type, and no value: numbers are converted by functions such as `f24/to_u24` and `u24/to_f24`";
 const SORTING: &str = "there is no function that sorts: `examples/` and the guide have one to copy";
 const PRINT: &str = "a program prints inside `with IO:`, by `* <- IO/print(text)`";

@@ -34,6 +34,7 @@ pub(super) fn mismatch<'p>(
         return numbers(infer, term, from, to, why);
     }
     missing_arguments(infer, term, expected)
+        .or_else(|| too_few(infer, found, expected))
         .or_else(|| key_of_map(infer, why))
         .or_else(|| annotated(infer, found, expected, why))
         .or_else(|| data(infer, found, expected))
@@ -146,6 +147,21 @@ fn missing_arguments<'p>(infer: &mut Infer<'p>, term: &'p Term, expected: Ty) ->
         let given = if given == 0 { "none".to_string() } else { given.to_string() };
         format!("`{}` takes {}, {given} given here", def.name, counted(def.params.len(), "argument"))
     })
+}
+
+/// What is called gives a function of the type that is expected.
+fn too_few(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {
+    let (mut result, mut missing) = (found, 0);
+    while let Node::Arrow(_, to) = infer.types.node(result) {
+        (result, missing) = (to, missing + 1);
+    }
+    let is_same = match (infer.types.node(result), infer.types.node(expected)) {
+        (Node::Data(a, _), Node::Data(b, _)) => a == b,
+        _ => infer.types.number_kind(result).is_some() && infer.types.number_kind(expected).is_some(),
+    };
+    let verb = if missing == 1 { "is" } else { "are" };
+    (missing > 0 && is_same)
+        .then(|| format!("{} {verb} missing: with fewer it is a function", counted(missing, "argument")))
 }
 
 fn data(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {

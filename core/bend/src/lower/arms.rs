@@ -310,9 +310,21 @@ impl<'l> Lowering<'l> {
         for name in name.into_iter().chain(rest) {
             self.bind(name.node.clone(), name.span, Binding::Local(local));
         }
+        // What was meant has fields: that they are not there is no mistake of its own.
+        for field in self.fields_of(&called) {
+            for name in name {
+                self.bind(Name::from(format!("{}.{field}", name.node)), name.span, Binding::Poisoned);
+            }
+        }
         let body = body(self, &arm.body);
         self.leave(mark);
         with_binds(binds, body)
+    }
+
+    /// The names of the fields of some constructors.
+    fn fields_of(&self, ctors: &[Name]) -> Vec<Name> {
+        let found = ctors.iter().filter_map(|name| self.find_ctor(name));
+        found.flat_map(|ctor| self.program.ctors[ctor].fields.iter().map(|field| field.name.clone())).collect()
     }
 
     /// The constructors `Type/name`.

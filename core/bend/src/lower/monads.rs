@@ -70,26 +70,26 @@ impl<'l> Lowering<'l> {
         span: Span,
         rest: impl FnOnce(&mut Self) -> Term,
     ) -> Term {
-        let bind = match self.innermost().monads.last() {
-            Some(Monad { bind: Some(bind), .. }) => *bind,
-            Some(Monad { name, bind: None }) => {
-                let name = name.clone();
-                self.no_monad(&name);
-                self.poison(pattern);
-                self.nested(span, rest);
-                return invalid(span);
-            }
-            None => {
-                let message = "this step is outside a `with` block";
-                self.report(
-                    Diagnostic::new(Code::AskOutside, pattern.span, message)
-                        .hint("put it inside `with T:`, where `T` is the monad, for example `IO`"),
-                );
-                self.poison(pattern);
-                self.nested(span, rest);
-                return invalid(span);
-            }
-        };
+        let bind =
+            match self.innermost().monads.last() {
+                Some(Monad { bind: Some(bind), .. }) => *bind,
+                Some(Monad { name, bind: None }) => {
+                    let name = name.clone();
+                    self.no_monad(&name);
+                    self.poison(pattern);
+                    self.nested(span, rest);
+                    return invalid(span);
+                }
+                None => {
+                    let message = "this step is outside a `with` block";
+                    self.report(Diagnostic::new(Code::AskOutside, pattern.span, message).hint(
+                        "put it below `with IO:`, which runs steps; in `with T:` of another monad `T`, below that",
+                    ));
+                    self.poison(pattern);
+                    self.nested(span, rest);
+                    return invalid(span);
+                }
+            };
         let mark = self.enter();
         let (params, binds) = self.parameters(std::slice::from_ref(pattern));
         let body = self.nested(span, rest);

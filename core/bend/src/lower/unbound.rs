@@ -1,7 +1,7 @@
 //! Names that mean nothing: what is said of them, and what was probably meant.
 
 use super::{Entity, Lowering, invalid};
-use crate::habits::{METHODS, MISREAD, NAMES, hint};
+use crate::habits::{METHODS, MISREAD, NAMES, NUMBER_AS_VALUE, NUMBERS, hint};
 use girih_base::diag::{Code, Diagnostic, did_you_mean};
 use girih_base::name::Name;
 use girih_base::span::Span;
@@ -71,6 +71,9 @@ impl Lowering<'_> {
                 false => "`wrap` exists inside a `with` block: outside, write `IO/wrap` and the like",
             };
             return Advice::from(hint.to_owned());
+        }
+        if NUMBERS.contains(&name.as_str()) {
+            return Advice::from(NUMBER_AS_VALUE.to_owned());
         }
         if !self.may_search() {
             return Advice::from(hint(NAMES, name).map_or_else(|| define(name), str::to_owned));
@@ -144,6 +147,14 @@ impl Lowering<'_> {
         if let Some((value, member)) = name.split_once('.') {
             if let Some(hint) = hint(METHODS, member) {
                 return format!("there are no methods: {}", hint.replace("xs", value));
+            }
+            let fields: Vec<String> = self
+                .local_names()
+                .filter(|local| local.strip_prefix(value).is_some_and(|field| field.starts_with('.')))
+                .map(|local| format!("`{local}`"))
+                .collect();
+            if !fields.is_empty() {
+                return format!("the fields of `{value}` here are {}", fields.join(", "));
             }
             if self.local_names().any(|local| local.as_str() == value) {
                 return format!(

@@ -28,6 +28,9 @@ impl Parser<'_, '_> {
         if diagnostic.labels.len() == 1 {
             diagnostic = diagnostic.label(bracket.opened, "to close this");
         }
+        if bracket.close == ")" && self.cursor.at_keyword("for") {
+            diagnostic = diagnostic.hint("a list of this kind stands in brackets: `[x + 1 for x in xs]`");
+        }
         self.fail(diagnostic)
     }
 

@@ -187,6 +187,10 @@ impl Parser<'_, '_> {
         let kind = if self.cursor.eat("$") {
             PatternKind::Link(self.name("the name of a scopeless variable")?.node)
         } else {
+            if self.cursor.starts_with("(") {
+                let hint = "the parameters of a lambda have no parentheses: `lambda x, y: x + y`";
+                return Err(self.expected_with_hint("the name of a variable or `:`", hint));
+            }
             PatternKind::Var(self.variable("the name of a variable or `:`")?.node)
         };
         Ok(Node::new(kind, self.cursor.span_from(start)))

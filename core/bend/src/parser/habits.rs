@@ -94,6 +94,10 @@ impl<'t> Parser<'t, '_> {
                 hint,
             );
         }
+        if start.starts_with("<-") {
+            let hint = "a step gives its value a name: write `x <- …`, or `* <- …` where nobody needs the value";
+            return self.expected_with_hint(what, hint);
+        }
         if start.starts_with("\"\"\"") {
             return self.expected_with_hint(what, COMMENT);
         }
@@ -146,6 +150,10 @@ impl<'t> Parser<'t, '_> {
         let says = |message: String, hint: &str| Some(Diagnostic::new(Code::UnexpectedText, span, message).hint(hint));
         if let Some(hint) = hint(ITEMS, word) {
             return says(format!("expected a definition, found `{word}`"), hint);
+        }
+        let lower = word.to_ascii_lowercase();
+        if lower != word && ["def", "type", "object", "import", "from"].contains(&&*lower) {
+            return says(format!("expected a definition, found `{word}`"), &format!("write `{lower}`"));
         }
         if !word.is_empty() && self.cursor.rest()[word.len()..].starts_with('(') {
             let hint = "a function is called inside another one; a program starts at `main` by itself";

@@ -134,10 +134,20 @@ impl Parser<'_, '_> {
             let name = self.name("the name of a constructor")?;
             let fields = self.imp_fields()?;
             self.check_fields(&fields);
+            self.end_of_constructor(&name)?;
             ctors.push(CtorDef { name, fields });
-            self.end_of_line("`{` or the end of the line")?;
         }
         Ok(TypeDef { span: self.cursor.span_from(start), syntax: TypeSyntax::Imp, name, vars, ctors })
+    }
+
+    /// The end of the line of a constructor.
+    fn end_of_constructor(&mut self, name: &Ident) -> Parsed<()> {
+        self.skip();
+        if self.cursor.starts_with("(") {
+            let hint = format!("fields stand in braces: `{} {{ a: u24, b: u24 }}`", name.node);
+            return Err(self.expected_with_hint("`{` or the end of the line", &hint));
+        }
+        self.end_of_line("`{` or the end of the line")
     }
 
     /// `object T(a) { x }`.
@@ -149,7 +159,7 @@ impl Parser<'_, '_> {
         let fields = self.imp_fields()?;
         self.check_fields(&fields);
         let span = self.cursor.span_from(start);
-        self.end_of_line("`{` or the end of the line")?;
+        self.end_of_constructor(&name)?;
         let ctors = vec![CtorDef { name: name.clone(), fields }];
         Ok(TypeDef { span, syntax: TypeSyntax::Object, name, vars, ctors })
     }

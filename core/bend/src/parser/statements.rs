@@ -49,6 +49,11 @@ impl Parser<'_, '_> {
         let params = if self.cursor.starts_with("(") {
             self.bracketed("(", ")", |p| p.elements(Separator::Comma, Parser::param))?
         } else {
+            self.skip();
+            if !self.cursor.at_keyword("return") && self.cursor.word().starts_with(|c: char| c.is_ascii_lowercase()) {
+                let hint = format!("parameters stand in parentheses: `def {}({}):`", name.node, self.cursor.word());
+                return Err(self.expected_with_hint("`(`, `->` or `:`", &hint));
+            }
             vec![]
         };
         let ret = if self.eat("->") { Some(self.imp_type()?) } else { None };
@@ -81,6 +86,8 @@ impl Parser<'_, '_> {
             return Err(self.expected(what));
         } else if self.cursor.starts_with("=") {
             "`==` compares two values; the body of a function stands below a `:`, with `return` in front of its value"
+        } else if self.cursor.starts_with(",") && what == "`:`" {
+            "one `case` stands for one constructor or number: write one more for the other"
         } else if self.cursor.starts_with("{") {
             "blocks have no braces: they start after a `:` and are indented by two spaces"
         } else if self.cursor.is_at_line_end() {
@@ -130,6 +137,11 @@ impl Parser<'_, '_> {
         }
         if self.cursor.eat_keyword("with") {
             let monad = self.name("the name of a type")?;
+            if self.cursor.starts_with("(") {
+                let hint =
+                    "`with` has the type of its steps, as in `with IO:`; inside of it `IO/FS/read_file` reads a file";
+                return Err(self.expected_with_hint("`:`", hint));
+            }
             self.colon("`:`")?;
             return Ok(StmtKind::With(With { monad, body: self.block(column + INDENTATION)? }));
         }

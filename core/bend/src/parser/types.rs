@@ -100,6 +100,10 @@ impl Parser<'_, '_> {
 
     /// A type that is one word.
     fn type_name(&mut self) -> Parsed<TypeExpr> {
+        self.skip();
+        if self.cursor.starts_with("[") {
+            return Err(self.expected_with_hint("a type", "the type of a list is `List(T)`, as in `List(u24)`"));
+        }
         let name = self.name("a type")?;
         let kind = match name.node.as_str() {
             "Any" => TypeKind::Any,
