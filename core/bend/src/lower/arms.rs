@@ -311,8 +311,8 @@ impl<'l> Lowering<'l> {
             self.bind(name.node.clone(), name.span, Binding::Local(local));
         }
         // What was meant has fields: that they are not there is no mistake of its own.
-        for field in self.fields_of(&called) {
-            for name in name {
+        if let Some(name) = name {
+            for field in self.fields_of(&called) {
                 self.bind(Name::from(format!("{}.{field}", name.node)), name.span, Binding::Poisoned);
             }
         }
