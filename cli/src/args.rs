@@ -5,6 +5,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Args, ColorChoice, CommandFactory, Parser};
 use girih_base::diag::did_you_mean;
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,6 +55,11 @@ impl Command {
     }
 }
 
+/// Reads a number of things of which there is one at least.
+pub fn count(text: &str) -> Result<NonZeroUsize, String> {
+    text.trim().parse().map_err(|_| "expected a whole number from 1 on".to_owned())
+}
+
 /// The error with the verb that was meant. The parser's own measure finds hidden names that are like a wrong word in its first letter alone.
 fn corrected(mut error: clap::Error) -> clap::Error {
     if error.kind() != ErrorKind::InvalidSubcommand {
@@ -63,7 +69,11 @@ fn corrected(mut error: clap::Error) -> clap::Error {
     let command = Command::command();
     let verbs = command.get_subcommands().map(clap::Command::get_name);
     let meant = did_you_mean(word, verbs).map(|verb| ContextValue::Strings(vec![verb.to_owned()]));
-    error.insert(ContextKind::SuggestedSubcommand, meant.unwrap_or(ContextValue::None));
+    let by_end = [(".bend", "run"), (".hvm", "run"), (".gir", "check"), (".py", "launch")];
+    let verb = by_end.iter().find(|(end, _)| word.ends_with(end)).map(|(_, verb)| verb);
+    let tip = verb.map(|verb| ContextValue::StyledStrs(vec![format!("`girih {verb} {word}` takes the file").into()]));
+    error.insert(ContextKind::SuggestedSubcommand, meant.filter(|_| verb.is_none()).unwrap_or(ContextValue::None));
+    error.insert(ContextKind::Suggested, tip.unwrap_or(ContextValue::None));
     error
 }
 

@@ -6,8 +6,9 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridText(Vec<String>);
 
-/// Reads `X[,Y[,Z]]`; commas between parentheses belong to `cdiv`.
+/// Reads `X[,Y[,Z]]`, or the same as a tuple of Python; commas between other parentheses belong to `cdiv`.
 pub fn grid_text(text: &str) -> Result<GridText, String> {
+    let text = without_tuple(text.trim());
     let mut parts = vec![String::new()];
     let mut depth = 0i32;
     for c in text.chars() {
@@ -33,6 +34,14 @@ pub fn grid_text(text: &str) -> Result<GridText, String> {
     grid.programs(&|_| Some(1)).map(|_| grid.clone())
 }
 
+/// What stands in a tuple of Python: `4` of `(4,)`, `4, 8` of `(4, 8)`.
+fn without_tuple(text: &str) -> &str {
+    let inside = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).map(str::trim);
+    // `(a) * (b)` is no tuple.
+    let is_tuple = |inside: &&str| inside.contains(',') && !inside.contains(['(', ')']);
+    inside.filter(is_tuple).map_or(text, |inside| inside.strip_suffix(',').unwrap_or(inside))
+}
+
 impl GridText {
     /// Whether it depends on what the kernel is given.
     pub fn has_names(&self) -> bool {
@@ -48,8 +57,9 @@ impl GridText {
             if !reader.rest.is_empty() {
                 return Err(format!("`{}` in `{part}` is not understood", reader.rest));
             }
-            *slot =
-                u32::try_from(value).map_err(|_| format!("`{part}` is {value}, which is not a number of programs"))?;
+            *slot = u32::try_from(value).map_err(|_| {
+                format!("`{part}` is {value}: a grid has from 0 to {} programs in a dimension", u32::MAX)
+            })?;
         }
         Ok(grid)
     }
@@ -122,6 +132,9 @@ impl Reader<'_> {
             }
             return divided(a.saturating_add(b - 1), b);
         }
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(format!("`{word}` is not a whole number"));
+        }
         (self.named)(word).ok_or_else(|| format!("`{word}` in the grid is not an argument or constant of the kernel"))
     }
 }
@@ -145,6 +158,7 @@ mod tests {
         assert_eq!(programs("64"), Ok([64, 1, 1]));
         assert_eq!(programs("8,8"), Ok([8, 8, 1]));
         assert_eq!(programs("4x4x4"), Ok([4, 4, 4]));
+        assert_eq!((programs("(4,)"), programs("(4, 8)")), (Ok([4, 1, 1]), Ok([4, 8, 1])));
         assert_eq!(programs("cdiv(m, BLOCK_M) * 2, (m + 24) // 2"), Ok([16, 512, 1]));
         assert_eq!(programs("triton.cdiv(m, 100) - 1"), Ok([9, 1, 1]));
         for wrong in ["", "8,", "1,2,3,4", "m / (1 - 1)", "cdiv(m)", "n", "3 - 4", "4294967296", "(2", "2 2"] {

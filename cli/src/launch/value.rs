@@ -59,7 +59,8 @@ fn value_of(text: &str) -> Result<Value, String> {
     if let Some(zeros) = text.strip_prefix("zeros(") {
         let (inside, rest) = zeros.split_once(')').ok_or("`zeros(` is not closed: zeros(f32,1024x512)")?;
         let (scalar, shape) = inside.split_once(',').ok_or("zeros takes a type and a shape: zeros(f32,1024x512)")?;
-        let scalar = scalar_named(scalar.trim()).ok_or_else(|| format!("`{scalar}` is not a type"))?;
+        let scalar = scalar_named(scalar.trim())
+            .ok_or_else(|| format!("`{scalar}` is not a type of elements: write `f32`, `f16`, `i32` and the like"))?;
         let lengths: Result<Vec<u64>, _> = shape.trim().split('x').map(str::parse).collect();
         let shape = lengths.map_err(|_| format!("`{shape}` is not a shape such as 1024x512"))?;
         let output = match rest.strip_prefix(':') {

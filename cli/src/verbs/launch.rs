@@ -14,6 +14,7 @@ use girih::{Code, Diagnostic, Report, Sources};
 use girih_ir::{Op, Scalar, Type, eval, text};
 use girih_machine::interp;
 use girih_runtime::{Buffer, Device};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -89,6 +90,14 @@ impl Launch {
         let kernel = match (name, &kernels[..]) {
             (Some(name), _) => name.to_owned(),
             (None, [only]) => only.name.clone(),
+            (None, []) => {
+                let error =
+                    Diagnostic::new(Code::KernelEntry, girih::Span::NONE, format!("`{path}` has no Triton kernel"));
+                return Err(plain(error.hint(match Path::new(path).extension().is_some_and(|end| end == "bend") {
+                    true => format!("a Bend program is run by `girih run {path}`"),
+                    false => "a kernel is a function below `@triton.jit`".to_owned(),
+                })));
+            }
             (None, _) => {
                 let list: Vec<String> = kernels.iter().map(|k| format!("`{}`", k.name)).collect();
                 let error = Diagnostic::new(
@@ -319,9 +328,10 @@ pub(super) fn argument(given: &Named, parameters: &[Parameter]) -> Result<Argume
                 let scalar = if i32::try_from(n).is_ok() { Scalar::I32 } else { Scalar::I64 };
                 launch::number(text, Type::Scalar(scalar)).map(|bits| Argument::Scalar(scalar, bits))
             }
-            Constant::Text(text) => {
-                Err(format!("`{}` is given the text `{text}`, but is not a `tl.constexpr`", given.name))
-            }
+            Constant::Text(text) => Err(format!(
+                "`{}` is given the text `{text}`: write a number, `@file.npy` or `zeros(f32,1024)`",
+                given.name
+            )),
         },
     }
 }

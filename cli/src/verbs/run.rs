@@ -65,7 +65,7 @@ pub struct Run {
     #[arg(long, value_name = "SECONDS", value_parser = interrupt::seconds)]
     timeout: Option<Duration>,
     /// How many threads of the processor run it [default: as many as there are cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::args::count)]
     threads: Option<NonZeroUsize>,
     /// Where to run it: auto; cpu, native code on all cores; wgpu, cuda, or wgpu:N, cuda:N, a graphics card;
     /// evaluator, which says what programs mean; interpreter, the reference machine
@@ -123,6 +123,11 @@ impl Run {
                 "these options are for kernels, not for Bend programs",
                 Some(hint),
             );
+        }
+        if self.file.extension().is_some_and(|end| end == "py") {
+            let file = self.file.display();
+            let hint = format!("a Triton kernel is run by `girih launch {file}`");
+            return console.fail(Code::BadArguments, format!("`{file}` is a file of Python"), Some(&hint));
         }
         if net::is_net(&self.file) {
             return self.net(console);

@@ -58,7 +58,7 @@ pub struct Test {
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_size)]
     memory: Option<u64>,
     /// How many tests run at the same time [default: as many as there are cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::args::count)]
     threads: Option<NonZeroUsize>,
     /// Where tests run: cpu; wgpu, cuda, or wgpu:N, cuda:N, a graphics card; evaluator; interpreter
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device::parse)]
