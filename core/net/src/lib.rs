@@ -13,6 +13,7 @@
 //! | **the rule table** | [`rules`] |
 //! | pictures of the table's rows, and of nets | [`picture`] |
 //! | definitions, ready to be called | [`book`] |
+//! | what the arguments of definitions are, and the order of their calls | [`arguments`], [`order`] |
 //! | the memory of a net, and the sequential machine | [`heap`], [`reduce`], [`rule_matching`] |
 //! | a fast machine, on all cores of the host | [`parallel`], [`worker`] |
 //! | a model of the machine of devices: many lanes, in supersteps | [`supersteps`] |
@@ -23,6 +24,7 @@
 //! | Bend programs as nets | [`lower`] |
 //! | values of these programs, for the evaluator and for effects; as text if they contain nets | [`values`], [`show`] |
 
+mod arguments;
 pub mod book;
 pub mod boxed;
 pub mod device;
@@ -30,6 +32,7 @@ pub mod effects;
 pub mod heap;
 pub mod lower;
 pub mod number;
+mod order;
 pub mod parallel;
 pub mod picture;
 pub mod random;

@@ -16,7 +16,7 @@ const FIRST_OPERATOR: u32 = 4;
 /// Where the values of symbols that are [`Function`]s begin.
 const CHECKED: u32 = 0x100;
 
-/// The kinds of numbers, by their codes.
+/// The kinds of numbers, by their codes, which count from 1.
 const KINDS: [(NumKind, u32); 3] = [(NumKind::U24, 1), (NumKind::I24, 2), (NumKind::F24, 3)];
 
 /// The operators in the order of their codes, the second ones with exchanged operands.
@@ -103,6 +103,12 @@ pub(super) fn symbol(value: u32) -> Option<Symbol> {
 #[inline(always)]
 pub(super) fn partial(code: u32) -> Option<(BinOp, bool)> {
     OPERATORS.get(code.checked_sub(FIRST_OPERATOR)? as usize).copied()
+}
+
+/// The kind of 24 bits of a code; none if it is an operator or a symbol.
+#[inline(always)]
+pub(super) fn kind(code: u32) -> Option<NumKind> {
+    KINDS.get(code.wrapping_sub(1) as usize).map(|(kind, _)| *kind)
 }
 
 /// The code of a kind of 24 bits; 0 if it has more.
@@ -200,7 +206,9 @@ fn given(symbol: Word, operand: Word) -> Word {
     word(symbol.payload() >> 5 & 31, operand.payload() >> 5)
 }
 
-fn word(code: u32, value: u32) -> Word {
+/// The word of a code and a value.
+#[inline(always)]
+pub(super) fn word(code: u32, value: u32) -> Word {
     Word::number(value << 5 | code)
 }
 

@@ -52,7 +52,7 @@ impl Reducer for Cores {
 /// As [`Machine::run`].
 pub fn run(machine: &mut Machine<'_>, threads: NonZeroUsize) -> Result<u64, Diagnostic> {
     let book = machine.book();
-    let codes = Code::all(book);
+    let codes = machine.codes();
     let limits = machine.limits().clone();
     let (mut heap, mut redexes) = machine.take();
     let mut run =

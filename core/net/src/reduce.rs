@@ -9,10 +9,11 @@ use super::heap::Heap;
 use super::rule_matching::{self, Ports, Size, Stop};
 use super::rules::{Effect, Outcome, Part, Row, Rule, When, meeting};
 use super::word::{Kind, Word};
+use super::worker::code::Code;
 use girih_base::diag::Diagnostic;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// What a run may take.
 #[derive(Clone, Debug)]
@@ -105,6 +106,8 @@ pub struct Machine<'b> {
     placed: Vec<Word>,
     wires: Vec<Word>,
     seed: Option<u64>,
+    /// The definitions made ready for workers, once there were any.
+    codes: OnceLock<Arc<[Code]>>,
 }
 
 impl<'b> Machine<'b> {
@@ -121,6 +124,7 @@ impl<'b> Machine<'b> {
             placed: vec![],
             wires: vec![],
             seed: None,
+            codes: OnceLock::new(),
         }
     }
 
@@ -133,6 +137,11 @@ impl<'b> Machine<'b> {
     /// The definitions.
     pub fn book(&self) -> &'b Book {
         self.book
+    }
+
+    /// The definitions, made ready for workers. A net with effects is reduced again after each of them.
+    pub(super) fn codes(&self) -> Arc<[Code]> {
+        self.codes.get_or_init(|| Code::all(self.book).into()).clone()
     }
 
     /// What was done so far.

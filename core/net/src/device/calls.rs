@@ -10,9 +10,9 @@
 //! A way that leaves nothing but one call, of a definition that asks for a pair first, with a pair, is gone on with at once, without a way through memory: the
 //! pair is never written. So what is one call after the other is a loop here, until the lane has to look around, or places are missing.
 
-use super::arguments;
 use super::definitions::MOST_REDEXES;
 use super::partial_reduction::{Net, Next, Port, U24};
+use crate::arguments;
 use crate::book::{Book, DefinitionId};
 use crate::number;
 use crate::rules::{Rule, meeting};

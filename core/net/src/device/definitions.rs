@@ -5,8 +5,8 @@
 //! Where code may be as long as it likes, calls are straight code instead: see [`calls`](super::calls). Software adapters take seconds for that, and so
 //! does any compiler for a large book.
 
-use super::arguments;
 use super::calls::Need;
+use crate::arguments;
 use crate::book::{Book, Definition, Template};
 use crate::rules::{Rule, meeting};
 use crate::word::{Kind, Word};

@@ -8,7 +8,6 @@
 //! | [`definitions`] | the nets of definitions, as words |
 //! | [`partial_reduction`] | the net of a definition, reduced by what a call knows about its caller |
 //! | [`calls`] | the same as straight code |
-//! | [`arguments`] | which arguments a call waits for |
 //! | [`numbers`] | operations on numbers in words |
 //! | [`session`] | the host's part: batches of supersteps, and transfers in both directions |
 //! | [`buffers`] | the memory of a session |
@@ -21,19 +20,18 @@
 //! Invariant: between two supersteps each redex is in the ring or on the stack of a lane, or is a call that waits at the wire of an argument; and each place is used, free, or owned by
 //! a lane that has not used it yet.
 
-mod arguments;
 mod buffers;
 mod calls;
 mod collect;
 mod definitions;
 mod functions;
 mod numbers;
-mod order;
 mod partial_reduction;
 mod rules;
 mod session;
 
 use super::book::Book;
+use super::order;
 use super::reduce::Machine;
 use super::rules::Rule;
 use calls::Calls;

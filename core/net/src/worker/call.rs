@@ -146,6 +146,7 @@ impl<'b, M: Memory> Worker<'b, M> {
                 What::Choose { choice, arms } => chosen = Some((number, choice, arms)),
             }
         }
+        let joined = if late == 0 { 0 } else { self.place_waiting(code, late) };
         for register in 1..=code.wires {
             if self.registers[register] == Word::NONE {
                 self.registers[register] = self.wire();
@@ -158,7 +159,7 @@ impl<'b, M: Memory> Worker<'b, M> {
             self.make_pairs(code, met);
         }
         if late != 0 || !self.partial.is_empty() {
-            self.make_waiting(code, late);
+            self.make_waiting(code, late, joined);
         }
         for node in &code.body {
             self.fill(node);
@@ -232,18 +233,35 @@ impl<'b, M: Memory> Worker<'b, M> {
         }
     }
 
-    /// What waits for numbers that are not there, and operations that wait for their second number.
+    /// Places for what waits for numbers that are not there. If its wire has no other end yet, it stands in the place of the wire; comes back with a bit for each
+    /// that does.
     #[inline(never)]
-    fn make_waiting(&mut self, code: &Code, late: u64) {
-        let waiting = || code.waiting.iter().enumerate().filter(|(at, _)| late >> at & 1 == 1).map(|(_, it)| it);
-        for Waiting { port, what } in waiting() {
+    fn place_waiting(&mut self, code: &Code, late: u64) -> u64 {
+        let mut joined = 0;
+        for (at, Waiting { port, what }) in all_of(code, late) {
             for node in what.nodes() {
                 self.registers[node.register as usize] = self.node(node.kind);
             }
+            if self.registers[*port as usize] == Word::NONE
+                && let Some(first) = what.nodes().next()
+            {
+                self.registers[*port as usize] = self.registers[first.register as usize];
+                joined |= 1 << at;
+            }
+        }
+        joined
+    }
+
+    /// What waits for numbers that are not there, and operations that wait for their second number.
+    #[inline(never)]
+    fn make_waiting(&mut self, code: &Code, late: u64, joined: u64) {
+        for (at, Waiting { port, what }) in all_of(code, late) {
             for node in what.nodes() {
                 self.fill(node);
             }
-            if let Some(first) = what.nodes().next() {
+            if joined >> at & 1 == 0
+                && let Some(first) = what.nodes().next()
+            {
                 self.link(self.registers[*port as usize], self.registers[first.register as usize]);
             }
         }
@@ -262,4 +280,9 @@ impl<'b, M: Memory> Worker<'b, M> {
             self.link(self.operand(operand), node);
         }
     }
+}
+
+/// What waits in a definition, of which a word has a bit for each, and its position.
+fn all_of(code: &Code, bits: u64) -> impl Iterator<Item = (usize, &Waiting)> {
+    code.waiting.iter().enumerate().filter(move |(at, _)| bits >> at & 1 == 1)
 }

@@ -10,6 +10,7 @@
 //! and never come into being, and what they give is what the wire behind them is.
 
 use crate::book::{Book, Template};
+use crate::order;
 use crate::word::{Kind, Word};
 
 /// A constant, or a register.
@@ -120,13 +121,15 @@ const MOST_PAIRS: usize = 64;
 impl Code {
     /// All definitions of a book, by their positions.
     pub fn all(book: &Book) -> Vec<Code> {
-        book.definitions.iter().map(|definition| Code::of(&definition.template)).collect()
+        let ordered = order::by_dependence_in_recursions(book);
+        ordered.definitions.iter().map(|definition| Code::of(&definition.template)).collect()
     }
 
     fn of(template: &Template) -> Code {
         let mut pairs = vec![];
         let mut in_pattern = vec![false; template.nodes.len()];
         find_pairs(template, template.root, &mut pairs, &mut in_pattern);
+        let template = &behind_wires(template, &pairs);
         let guarded = guarded(template);
         let operand = |word: Word| operand(template, word);
         let node = |at: usize| {
@@ -190,6 +193,26 @@ impl Code {
             links,
         }
     }
+}
+
+/// The same net, but what may wait for a number at a part of the pattern's pairs is a redex with a wire there, as if it had been written so. It then waits as
+/// all others do.
+fn behind_wires(template: &Template, pairs: &[u32]) -> Template {
+    let mut changed = template.clone();
+    let mut redexes = vec![];
+    for pair in pairs {
+        for part in &mut changed.nodes[*pair as usize].1 {
+            if !waits_at(template, *part).is_empty() {
+                let wire = Word::new(Kind::Var, changed.wires);
+                changed.wires += 1;
+                redexes.push((wire, std::mem::replace(part, wire)));
+            }
+        }
+    }
+    // What they give may be what others wait for.
+    redexes.append(&mut changed.links);
+    changed.links = redexes;
+    changed
 }
 
 /// The nodes of a tree that may wait for a number: operations one behind the other, or a choice and its arms.

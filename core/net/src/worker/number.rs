@@ -7,7 +7,7 @@ use crate::number::{self, Symbol};
 use crate::rule_matching;
 use crate::rules::{ROWS, Row, Rule, TABLE, When};
 use crate::word::{Kind, Word};
-use girih_base::num::{BinOp, Num};
+use girih_base::num::{BinOp, Num, NumKind};
 
 /// The lower bits of a u24.
 const U24: u32 = 1 << 3 | Kind::Num as u32;
@@ -30,38 +30,43 @@ fn apart(number: Computed) -> (Word, [Word; 2]) {
     }
 }
 
-/// What an operator gives for two u24; none if there is an error, which others report.
-fn compute(op: BinOp, a: u32, b: u32) -> Option<Computed> {
-    match Num::apply(op, Num::U24(a), Num::U24(b)) {
-        Ok(Num::U24(value)) => Some(Computed::Word(Word(value << 8 | U24))),
-        Ok(_) | Err(_) => None,
-    }
+/// What an operator gives for two numbers of 24 bits and one kind; none if there is an error, which others report.
+fn compute(op: BinOp, kind: NumKind, a: u32, b: u32) -> Option<Computed> {
+    let result = Num::apply(op, Num::from_bits(kind, a), Num::from_bits(kind, b)).ok()?;
+    number::number(result).map(Computed::Word)
 }
 
-/// What numbers give that are met most often, u24 and operators on them; none if it is anything else.
+/// What numbers give that are met most often, those in words and operators on them; none if it is anything else.
 #[inline(always)]
 fn quick(left: Computed, right: Word) -> Option<Computed> {
     let (code, value) = (right.payload() & 31, right.payload() >> 5);
     match left {
-        Computed::Word(left) if is_u24(left) => match code {
-            0 => match number::symbol(value)? {
-                Symbol::Operator(code) => Some(Computed::Word(Word(left.0 & !0xFF | code << 3 | Kind::Num as u32))),
-                Symbol::Function(function) => Some(Computed::Box(boxed::partial(Num::U24(left.0 >> 8), function))),
-            },
-            _ => match number::partial(code)? {
-                (op, false) => compute(op, value, left.0 >> 8),
-                (op, true) => compute(op, left.0 >> 8, value),
-            },
-        },
-        Computed::Word(left) if is_u24(right) => match number::partial(left.payload() & 31)? {
-            (op, false) => compute(op, left.0 >> 8, value),
-            (op, true) => compute(op, value, left.0 >> 8),
-        },
+        Computed::Word(left) => {
+            let (known, first) = (left.payload() & 31, left.payload() >> 5);
+            match (number::kind(known), number::kind(code)) {
+                (Some(kind), None) if code == 0 => match number::symbol(value)? {
+                    Symbol::Operator(code) => Some(Computed::Word(number::word(code, first))),
+                    Symbol::Function(function) if kind == NumKind::U24 => {
+                        Some(Computed::Box(boxed::partial(Num::U24(first), function)))
+                    }
+                    Symbol::Function(_) => None,
+                },
+                (Some(kind), None) => match number::partial(code)? {
+                    (op, false) => compute(op, kind, value, first),
+                    (op, true) => compute(op, kind, first, value),
+                },
+                (None, Some(kind)) => match number::partial(known)? {
+                    (op, false) => compute(op, kind, first, value),
+                    (op, true) => compute(op, kind, value, first),
+                },
+                (Some(_), Some(_)) | (None, None) => None,
+            }
+        }
         Computed::Box(words) if is_u24(right) => {
             let (op, first) = boxed::operator_on_u24(words)?;
-            compute(op, first, value)
+            compute(op, NumKind::U24, first, value)
         }
-        Computed::Word(_) | Computed::Box(_) => None,
+        Computed::Box(_) => None,
     }
 }
 

@@ -1,12 +1,14 @@
 //! The order in which a definition's calls stand.
 //!
-//! A lane makes the last call of a definition first. A call that uses another one's result can do nothing before that is there, so it stands before the call that
+//! A worker and a lane make the last call of a definition first. A call that uses another one's result can do nothing before that is there, so it stands before the call that
 //! gives it. A net has no directions; which ends of a wire give and which take is seen in the arguments of definitions ([`arguments`]), as far as it is seen at all. Nothing that comes out
 //! depends on it.
 
 use super::arguments;
-use crate::book::{Book, Template};
-use crate::word::{Kind, Word};
+use super::book::{Book, DefinitionId, Template};
+use super::word::{Kind, Word};
+use girih_base::cycles::on_cycle;
+use girih_base::idx::IndexVec;
 use std::collections::BTreeSet;
 
 /// The book with the calls of each definition in this order; those of which nothing is known stay in the order of the text.
@@ -17,6 +19,31 @@ pub fn by_dependence(book: &Book) -> Book {
         order(&mut definition.template, &counts);
     }
     ordered
+}
+
+/// The same if a recursion of the book has a call that uses another one's result; else the book as it is. Made without its argument, such a call would put a net into
+/// memory at each depth, and each of them would wait. Without such calls only one net waits, and takes what comes bit by bit, so that not all of it is in memory.
+pub fn by_dependence_in_recursions(book: &Book) -> Book {
+    let named = book.definitions.iter().map(|definition| names(&definition.template));
+    let is_recursive = on_cycle(&named.collect::<IndexVec<DefinitionId, Vec<DefinitionId>>>());
+    let counts = arguments::counts(book);
+    let depends = |id: DefinitionId| {
+        let calls = Calls::of(&book.definitions[id].template, &counts);
+        let depends = |user| calls.places().any(|giver| user != giver && calls.uses(user, giver));
+        calls.places().count() <= MOST_CALLS && calls.places().any(depends)
+    };
+    match book.definitions.ids().any(|id| is_recursive[id] && depends(id)) {
+        true => by_dependence(book),
+        false => book.clone(),
+    }
+}
+
+/// The definitions that a net names.
+fn names(template: &Template) -> Vec<DefinitionId> {
+    let parts = template.nodes.iter().filter(|(kind, _)| *kind != Kind::Box).flat_map(|(_, parts)| *parts);
+    let ends = template.links.iter().flat_map(|(a, b)| [*a, *b]);
+    let words = parts.chain(ends).chain([template.root]);
+    words.filter(|word| word.kind() == Kind::Ref).map(|word| DefinitionId::new(word.index() as u32)).collect()
 }
 
 /// The most calls of a definition that are put in order.
@@ -64,22 +91,40 @@ fn wires(template: &Template, word: Word, found: &mut BTreeSet<usize>) {
     }
 }
 
+/// The calls of a definition, by the positions of their links.
+struct Calls(Vec<Option<Ends>>);
+
+impl Calls {
+    fn of(template: &Template, counts: &[u32]) -> Calls {
+        Calls(template.links.iter().map(|link| Ends::of(template, *link, counts)).collect())
+    }
+
+    /// Where calls stand.
+    fn places(&self) -> impl Iterator<Item = usize> {
+        (0..self.0.len()).filter(|place| self.0[*place].is_some())
+    }
+
+    /// Whether a call takes what another one gives.
+    fn uses(&self, user: usize, giver: usize) -> bool {
+        match (&self.0[user], &self.0[giver]) {
+            (Some(user), Some(giver)) => !user.taken.is_disjoint(&giver.given),
+            (_, _) => false,
+        }
+    }
+}
+
 /// Puts the calls of a definition in order, each in a place where a call stood.
 fn order(template: &mut Template, counts: &[u32]) {
-    let ends: Vec<Option<Ends>> = template.links.iter().map(|link| Ends::of(template, *link, counts)).collect();
-    let places: Vec<usize> = (0..ends.len()).filter(|place| ends[*place].is_some()).collect();
+    let calls = Calls::of(template, counts);
+    let places: Vec<usize> = calls.places().collect();
     if places.len() > MOST_CALLS {
         return;
     }
-    let uses = |user: usize, giver: usize| match (&ends[user], &ends[giver]) {
-        (Some(user), Some(giver)) => !user.taken.is_disjoint(&giver.given),
-        (_, _) => false,
-    };
     let mut left = places.clone();
     let mut ordered = vec![];
     while !left.is_empty() {
         // Where calls use each other in a circle, the text decides.
-        let is_free = |call: &usize| left.iter().all(|other| other == call || !uses(*other, *call));
+        let is_free = |call: &usize| left.iter().all(|other| other == call || !calls.uses(*other, *call));
         let next = left.iter().position(is_free).unwrap_or(0);
         ordered.push(template.links[left.remove(next)]);
     }

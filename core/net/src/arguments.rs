@@ -1,9 +1,9 @@
 //! What the arguments of definitions are, as far as their nets show it: a net has no directions, but functions and calls have shapes.
 //!
-//! Nothing that comes out depends on it. It says which calls are worth waiting for an argument: see [`calls`](super::calls).
+//! Nothing that comes out depends on it. It says which calls are worth waiting for an argument: see [`device`](super::device).
 
-use crate::book::{Book, Template};
-use crate::word::{Kind, Word};
+use super::book::{Book, Template};
+use super::word::{Kind, Word};
 
 /// The most arguments that are looked at.
 const MOST: u32 = 16;
