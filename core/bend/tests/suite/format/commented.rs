@@ -30,19 +30,24 @@ fn commented(text: &str) -> String {
     out
 }
 
+/// A line without what its columns are filled with, which a comment between rules changes.
+fn words(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn comments_stay_at_their_statement() {
     deep(|| {
         let mut count = 0;
         for (path, text) in programs() {
             let formatted = stable(&commented(&text), Dialect::User).unwrap_or_else(|said| panic!("{path}:\n{said}"));
-            let lines: Vec<&str> = formatted.lines().map(str::trim).collect();
+            let lines: Vec<String> = formatted.lines().map(words).collect();
             for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.contains('#')) {
-                let behind = format!("{}  # behind {number}", line.trim());
+                let behind = words(&format!("{line}  # behind {number}"));
                 let at = lines.iter().position(|found| *found == behind);
                 let at = at.unwrap_or_else(|| panic!("{path}: there is no `{behind}` in\n{formatted}"));
-                let above = at.checked_sub(1).map(|above| lines[above]);
-                assert_eq!(above, Some(&*format!("# above {number}")), "{path}:\n{formatted}");
+                let above = at.checked_sub(1).map(|above| &lines[above]);
+                assert_eq!(above, Some(&format!("# above {number}")), "{path}:\n{formatted}");
             }
             count += 1;
         }
