@@ -5,7 +5,7 @@
 use crate::checkout::{Checkout, literal};
 use crate::walk;
 use girih_ir::Scalar;
-use girih_triton::python::ast::{BinaryOp, Expr, ExprKind, FunctionDef, StmtKind};
+use girih_triton::python::ast::{BinaryOp, CompareOp, Expr, ExprKind, FunctionDef, StmtKind, UnaryOp};
 use girih_triton::{Argument, Constant};
 use std::collections::{HashMap, HashSet};
 
@@ -36,10 +36,16 @@ pub const CHOICES: &[Choice] = &[
 ];
 
 /// What the code of a kernel says of its parameters.
+#[derive(Default)]
 pub struct Uses {
     pointers: HashSet<String>,
     indices: HashSet<String>,
+    /// The texts that parameters are compared with.
     texts: HashMap<String, Constant>,
+    /// The numbers that parameters are said to be equal to: the code may have no other branch.
+    numbers: HashMap<String, Constant>,
+    /// What is a condition by itself.
+    conditions: HashSet<String>,
     types: HashSet<String>,
 }
 
@@ -55,8 +61,7 @@ impl Uses {
     }
 
     fn within(def: &FunctionDef, checkout: &Checkout, depth: usize) -> Uses {
-        let mut uses =
-            Uses { pointers: HashSet::new(), indices: HashSet::new(), texts: HashMap::new(), types: HashSet::new() };
+        let mut uses = Uses::default();
         let (mut addresses, mut counted) = (vec![], vec![]);
         walk::expressions(&def.body, &mut |e| match &e.kind {
             ExprKind::Call(callee, arguments) => {
@@ -99,6 +104,14 @@ impl Uses {
                         uses.texts.entry(name.to_owned()).or_insert(text);
                     }
                 }
+                if let ([(CompareOp::Eq, other)], Some(name)) = (&others[..], last_name(first))
+                    && let Some(number @ Constant::Int(_)) = literal(other)
+                {
+                    uses.numbers.entry(name.to_owned()).or_insert(number);
+                }
+            }
+            ExprKind::Conditional(condition, ..) | ExprKind::Unary(UnaryOp::Not, condition) => {
+                uses.conditions.extend(last_name(condition).map(str::to_owned));
             }
             ExprKind::Binary(
                 BinaryOp::Mod | BinaryOp::And | BinaryOp::Shl | BinaryOp::Shr | BinaryOp::FloorDiv,
@@ -108,6 +121,11 @@ impl Uses {
                 counted.extend([&**a, b]);
             }
             _other => {}
+        });
+        walk::statements(&def.body, &mut |statement| {
+            if let StmtKind::If(condition, ..) = &statement.kind {
+                uses.conditions.extend(last_name(condition).map(str::to_owned));
+            }
         });
         let assigned = assignments(def);
         let parameters: HashSet<&str> = def.parameters.list.iter().map(|p| &*p.name.name).collect();
@@ -143,7 +161,8 @@ impl Uses {
     fn constant(&self, name: &str, choice: Choice, launched: &[Constant]) -> Constant {
         let upper = name.to_uppercase();
         let flags: Vec<&Constant> = launched.iter().filter(|c| matches!(c, Constant::Bool(_))).collect();
-        if !flags.is_empty() || FLAGS.iter().any(|word| upper.starts_with(word)) {
+        let is_flag = self.conditions.contains(name) || FLAGS.iter().any(|word| upper.starts_with(word));
+        if !flags.is_empty() || (is_flag && launched.is_empty()) {
             return Constant::Bool(choice.flag);
         }
         if let Some(value) = launched.iter().find(|value| **value != Constant::None) {
@@ -152,7 +171,11 @@ impl Uses {
         if let Some(text) = self.texts.get(name) {
             return text.clone();
         }
-        if self.types.contains(name) || upper.contains("DTYPE") || upper.ends_with("_TYPE") {
+        if let Some(number) = self.numbers.get(name) {
+            return number.clone();
+        }
+        let is_limit = upper.contains("MIN") || upper.contains("MAX");
+        if self.types.contains(name) || (upper.contains("DTYPE") && !is_limit) || upper.ends_with("_TYPE") {
             let name = match choice.float {
                 Scalar::F16 => "tl.float16",
                 Scalar::Bf16 => "tl.bfloat16",
