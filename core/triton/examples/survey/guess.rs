@@ -44,6 +44,8 @@ pub struct Uses {
     texts: HashMap<String, Constant>,
     /// The numbers that parameters are said to be equal to: the code may have no other branch.
     numbers: HashMap<String, Constant>,
+    /// How many elements the code takes from what is a tuple.
+    tuples: HashMap<String, usize>,
     /// What is a condition by itself.
     conditions: HashSet<String>,
     types: HashSet<String>,
@@ -96,6 +98,12 @@ impl Uses {
                     }
                 }
             }
+            ExprKind::Subscript(of, at) => {
+                if let (ExprKind::Name(name), ExprKind::Int(at)) = (&of.kind, &at.kind) {
+                    let elements = uses.tuples.entry(name.clone()).or_default();
+                    *elements = usize::try_from(*at).map_or(*elements, |at| (*elements).max(at + 1));
+                }
+            }
             // `p.dtype.element_ty`
             ExprKind::Attribute(of, name) if name.name == "element_ty" => addresses.push(of),
             ExprKind::Compare(first, others) => {
@@ -127,19 +135,36 @@ impl Uses {
                 uses.conditions.extend(last_name(condition).map(str::to_owned));
             }
         });
-        let assigned = assignments(def);
+        let (assigned, changed) = (assignments(def, false), assignments(def, true));
         let parameters: HashSet<&str> = def.parameters.list.iter().map(|p| &*p.name.name).collect();
         for address in &addresses {
             uses.pointers.extend(Bases::of(address, &parameters, &assigned));
         }
         let mut integers: Vec<&Expr> = addresses;
         integers.extend(counted);
-        uses.indices = indices(&integers, &assigned, &parameters);
+        uses.indices = indices(&integers, &changed, &parameters);
         uses
     }
 
-    /// What a parameter is given in one of the ways.
-    pub fn argument(&self, name: &str, constexpr: bool, choice: Choice, launched: &[Constant]) -> Argument {
+    /// What a parameter is given in one of the ways: itself, or its elements if it is a tuple.
+    pub fn arguments(
+        &self,
+        name: &str,
+        constexpr: bool,
+        choice: Choice,
+        launched: &[Constant],
+    ) -> Vec<(String, Argument)> {
+        let argument = self.argument(name, constexpr, choice, launched);
+        match self.tuples.get(name) {
+            Some(elements) if !constexpr => {
+                (0..*elements).map(|at| (format!("{name}.{at}"), argument.clone())).collect()
+            }
+            _other => vec![(name.to_owned(), argument)],
+        }
+    }
+
+    /// What a parameter is given, or each of its elements.
+    fn argument(&self, name: &str, constexpr: bool, choice: Choice, launched: &[Constant]) -> Argument {
         if constexpr {
             return Argument::Constant(self.constant(name, choice, launched));
         }
@@ -161,7 +186,9 @@ impl Uses {
     fn constant(&self, name: &str, choice: Choice, launched: &[Constant]) -> Constant {
         let upper = name.to_uppercase();
         let flags: Vec<&Constant> = launched.iter().filter(|c| matches!(c, Constant::Bool(_))).collect();
-        let is_flag = self.conditions.contains(name) || FLAGS.iter().any(|word| upper.starts_with(word));
+        let is_limit = upper.contains("MIN") || upper.contains("MAX");
+        let is_type = self.types.contains(name) || (upper.contains("DTYPE") && !is_limit) || upper.ends_with("_TYPE");
+        let is_flag = !is_type && (self.conditions.contains(name) || FLAGS.iter().any(|word| upper.starts_with(word)));
         if !flags.is_empty() || (is_flag && launched.is_empty()) {
             return Constant::Bool(choice.flag);
         }
@@ -174,8 +201,7 @@ impl Uses {
         if let Some(number) = self.numbers.get(name) {
             return number.clone();
         }
-        let is_limit = upper.contains("MIN") || upper.contains("MAX");
-        if self.types.contains(name) || (upper.contains("DTYPE") && !is_limit) || upper.ends_with("_TYPE") {
+        if is_type {
             let name = match choice.float {
                 Scalar::F16 => "tl.float16",
                 Scalar::Bf16 => "tl.bfloat16",
@@ -183,7 +209,8 @@ impl Uses {
             };
             return Constant::Text(name.into());
         }
-        if upper.contains("EPS") || upper.contains("SCALE") && !upper.contains("BLOCK") {
+        let is_size = ["BLOCK", "SIZE", "STRIDE", "DIM"].iter().any(|word| upper.contains(word));
+        if upper.contains("EPS") || upper.contains("SCALE") && !is_size {
             return Constant::Float(0.5);
         }
         if upper.contains("NUM_STAGES") || upper.contains("NSTAGE") {
@@ -285,8 +312,8 @@ fn last_name(e: &Expr) -> Option<&str> {
     }
 }
 
-/// What is assigned to each variable.
-fn assignments(def: &FunctionDef) -> HashMap<&str, Vec<&Expr>> {
+/// What is assigned to each variable, and if asked what it is changed by, too.
+fn assignments(def: &FunctionDef, changes: bool) -> HashMap<&str, Vec<&Expr>> {
     let mut assigned: HashMap<&str, Vec<&Expr>> = HashMap::new();
     walk::statements(&def.body, &mut |statement| match &statement.kind {
         StmtKind::Assign(targets, value) => {
@@ -304,7 +331,12 @@ fn assignments(def: &FunctionDef) -> HashMap<&str, Vec<&Expr>> {
                 }
             }
         }
-        StmtKind::Annotated(target, _, Some(value)) | StmtKind::Augmented(target, _, value) => {
+        StmtKind::Annotated(target, _, Some(value)) => {
+            if let ExprKind::Name(name) = &target.kind {
+                assigned.entry(name).or_default().push(value);
+            }
+        }
+        StmtKind::Augmented(target, _, value) if changes => {
             if let ExprKind::Name(name) = &target.kind {
                 assigned.entry(name).or_default().push(value);
             }
