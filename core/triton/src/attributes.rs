@@ -55,6 +55,11 @@ const PARTS: &[&str] = &[
 const QUALIFIED: &[(&str, &str, &str)] =
     &[("libdevice", "round", "libdevice.round"), ("math", "max", "maximum"), ("math", "min", "minimum")];
 
+/// Whether a name is that of a part of Triton.
+pub(super) fn is_part(name: &str) -> bool {
+    PARTS.contains(&name)
+}
+
 impl Body<'_, '_> {
     /// An operation by its name in a part of Triton, or a constant or a function of `triton.language.core` and `standard` that is no operation.
     fn operation(&mut self, path: &str, name: &str) -> Made<Option<Value>> {
@@ -100,6 +105,7 @@ impl Body<'_, '_> {
             }
             Value::Block(block) => match &*name.name {
                 "dtype" => return Ok(Value::Dtype(Dtype::of(block.base.pointee))),
+                "type" => return Ok(Value::Dtype(Dtype { shape: None, ..block.base.dtype() })),
                 "block_shape" => {
                     return Ok(Value::Tuple(block.block.iter().map(|n| Value::Int(i128::from(*n))).collect()));
                 }
@@ -154,7 +160,7 @@ impl Body<'_, '_> {
             let message = format!("the type `{}` is not available", name.name);
             return self.fail(Code::KernelRefused, name.span, message, "`tl.float8e4nv` and `tl.float8e5` are");
         }
-        if PARTS.contains(&&*name.name) {
+        if is_part(&name.name) {
             return Ok(Value::Library(whole));
         }
         if let Some(found) = self.operation(path, &name.name)? {

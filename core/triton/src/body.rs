@@ -25,6 +25,8 @@ pub(super) struct Instance {
 pub(super) struct Module<'a> {
     pub files: Files<'a>,
     pub functions: Vec<girih_ir::Function>,
+    /// How many functions of a name there are, those included that are still being written.
+    pub named: HashMap<String, usize>,
     /// Written functions, by what they were written for.
     pub instances: HashMap<String, Instance>,
     /// Constants of files that have been computed.
@@ -45,6 +47,15 @@ pub(super) struct Module<'a> {
     pub capability: (u32, u32),
     /// What else it is told of that card.
     pub card: Card,
+}
+
+impl Module<'_> {
+    /// A name that no other function has: the first one of a name keeps it. No name of Python has a dot.
+    pub(super) fn unique(&mut self, name: &str) -> String {
+        let before = self.named.entry(name.to_owned()).or_default();
+        *before += 1;
+        if *before == 1 { name.to_owned() } else { format!("{name}.{}", *before - 1) }
+    }
 }
 
 /// What a function returns.

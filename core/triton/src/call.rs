@@ -251,9 +251,7 @@ impl Body<'_, '_> {
     fn write_instance(&mut self, function: &Arc<Function>, bound: Vec<(String, Placed)>, span: Span) -> Made<Instance> {
         let name = &function.def.name.name;
         self.deeper(name, span)?;
-        let count = self.module.functions.iter().filter(|f| f.name.starts_with(name.as_str())).count();
-        let unique = if count == 0 { name.clone() } else { format!("{name}.{count}") };
-        let mut written = girih_ir::Function::new(unique, function.def.name.span);
+        let mut written = girih_ir::Function::new(self.module.unique(name), function.def.name.span);
         let mut scope = std::collections::HashMap::new();
         let mut buffers: Vec<(ValueId, ValueId)> = vec![];
         for (name, placed) in bound {

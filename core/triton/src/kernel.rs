@@ -200,6 +200,7 @@ pub fn compile(
     let mut module = Module {
         files,
         functions: vec![],
+        named: HashMap::new(),
         instances: HashMap::new(),
         constants: HashMap::new(),
         depth: 0,
@@ -321,7 +322,7 @@ fn write(
             .hint("their number is a power of two, at most 32"));
     }
     module.warps = warps;
-    let mut function = girih_ir::Function::new(def.name.name.as_str(), def.name.span);
+    let mut function = girih_ir::Function::new(module.unique(&def.name.name), def.name.span);
     function.launch = Some(Launch { workgroup: [32 * warps, 1, 1], ..Launch::default() });
     let mut body = Body::new(module, file, function);
     let own = Function { file, def: def.clone(), jit: true, scope: HashMap::new() };

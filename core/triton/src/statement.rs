@@ -146,14 +146,9 @@ impl Body<'_, '_> {
     fn annotated(&mut self, target: &Expr, annotation: &Expr, value: Option<&Expr>) -> Made<()> {
         let Some(e) = value else { return Ok(()) };
         let value = self.expr(e)?;
-        if !is_constexpr(annotation) {
-            let value = self.assignable(value, e.span)?;
-            return self.assign(target, value);
-        }
-        if !value.is_constant() {
-            let message = format!("{} is not a `tl.constexpr`: it is known only when the kernel runs", value.kind());
-            return self.fail(Code::KernelConstant, e.span, message, "leave the annotation out");
-        }
+        // What only the running kernel knows stays that, as in Triton: where a constant is needed, its use says so.
+        let value =
+            if is_constexpr(annotation) && value.is_constant() { value } else { self.assignable(value, e.span)? };
         self.assign(target, value)
     }
 

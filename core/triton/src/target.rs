@@ -3,9 +3,10 @@
 //!
 //! What a card of a capability has is in one table, which the request's own numbers go before.
 
+use super::attributes::is_part;
 use super::body::Body;
 use super::python_math;
-use super::value::{Dtype, Record, Value, scalar_of_name};
+use super::value::{Dtype, Record, Value, scalar_named, scalar_of_name};
 use girih_ir::Scalar;
 use std::sync::Arc;
 
@@ -93,6 +94,16 @@ impl Body<'_, '_> {
             }
             "torch.cuda.current_device" | "triton.runtime.driver.active.get_current_device" => Some(int(0)),
             "torch.cuda.device_count" => Some(int(1)),
+            "triton.language.dtype" | "triton.language.core.dtype" => match given.first()? {
+                Value::Str(name) => scalar_named(name).map(|scalar| Value::Dtype(Dtype::of(scalar))),
+                _other => None,
+            },
+            "importlib.util.find_spec" => specification(given.first()?),
+            "importlib.util.module_from_spec" => match given.first()? {
+                Value::Record(of) => of.field("name").map(|name| Value::Library(name.to_string())),
+                _other => None,
+            },
+            "importlib.loader.exec_module" => Some(Value::None),
             "os.getenv" | "os.environ.get" => Some(given.get(1).cloned().unwrap_or(Value::None)),
             "packaging.version.parse" | "packaging.version.Version" => version(given.first()?),
             "torch.finfo" => float_limits(torch_scalar(given.first()?)?),
@@ -137,6 +148,17 @@ impl Body<'_, '_> {
         ];
         record("the card", fields)
     }
+}
+
+/// What `importlib` says of a module: something of a part of Triton or of PyTorch, nothing of any other.
+fn specification(name: &Value) -> Option<Value> {
+    let Value::Str(path) = name else { return None };
+    let known = match path.split_once('.') {
+        Some(("triton", inner)) => inner.split('.').all(is_part),
+        _whole => matches!(&**path, "triton" | "torch"),
+    };
+    let fields = vec![("name", name.clone()), ("loader", Value::Library("importlib.loader".into()))];
+    Some(if known { record("the specification of a module", fields) } else { Value::None })
 }
 
 /// A version as its numbers, which are compared one after the other.

@@ -5,7 +5,7 @@
 use crate::checkout::{Checkout, literal};
 use crate::walk;
 use girih_ir::Scalar;
-use girih_triton::python::ast::{BinaryOp, Expr, ExprKind, FunctionDef, StmtKind};
+use girih_triton::python::ast::{BinaryOp, CompareOp, Expr, ExprKind, FunctionDef, StmtKind, UnaryOp};
 use girih_triton::{Argument, Constant};
 use std::collections::{HashMap, HashSet};
 
@@ -36,10 +36,18 @@ pub const CHOICES: &[Choice] = &[
 ];
 
 /// What the code of a kernel says of its parameters.
+#[derive(Default)]
 pub struct Uses {
     pointers: HashSet<String>,
     indices: HashSet<String>,
+    /// The texts that parameters are compared with.
     texts: HashMap<String, Constant>,
+    /// The numbers that parameters are said to be equal to: the code may have no other branch.
+    numbers: HashMap<String, Constant>,
+    /// How many elements the code takes from what is a tuple.
+    tuples: HashMap<String, usize>,
+    /// What is a condition by itself.
+    conditions: HashSet<String>,
     types: HashSet<String>,
 }
 
@@ -55,8 +63,7 @@ impl Uses {
     }
 
     fn within(def: &FunctionDef, checkout: &Checkout, depth: usize) -> Uses {
-        let mut uses =
-            Uses { pointers: HashSet::new(), indices: HashSet::new(), texts: HashMap::new(), types: HashSet::new() };
+        let mut uses = Uses::default();
         let (mut addresses, mut counted) = (vec![], vec![]);
         walk::expressions(&def.body, &mut |e| match &e.kind {
             ExprKind::Call(callee, arguments) => {
@@ -91,6 +98,12 @@ impl Uses {
                     }
                 }
             }
+            ExprKind::Subscript(of, at) => {
+                if let (ExprKind::Name(name), ExprKind::Int(at)) = (&of.kind, &at.kind) {
+                    let elements = uses.tuples.entry(name.clone()).or_default();
+                    *elements = usize::try_from(*at).map_or(*elements, |at| (*elements).max(at + 1));
+                }
+            }
             // `p.dtype.element_ty`
             ExprKind::Attribute(of, name) if name.name == "element_ty" => addresses.push(of),
             ExprKind::Compare(first, others) => {
@@ -99,6 +112,14 @@ impl Uses {
                         uses.texts.entry(name.to_owned()).or_insert(text);
                     }
                 }
+                if let ([(CompareOp::Eq, other)], Some(name)) = (&others[..], last_name(first))
+                    && let Some(number @ Constant::Int(_)) = literal(other)
+                {
+                    uses.numbers.entry(name.to_owned()).or_insert(number);
+                }
+            }
+            ExprKind::Conditional(condition, ..) | ExprKind::Unary(UnaryOp::Not, condition) => {
+                uses.conditions.extend(last_name(condition).map(str::to_owned));
             }
             ExprKind::Binary(
                 BinaryOp::Mod | BinaryOp::And | BinaryOp::Shl | BinaryOp::Shr | BinaryOp::FloorDiv,
@@ -109,19 +130,41 @@ impl Uses {
             }
             _other => {}
         });
-        let assigned = assignments(def);
+        walk::statements(&def.body, &mut |statement| {
+            if let StmtKind::If(condition, ..) = &statement.kind {
+                uses.conditions.extend(last_name(condition).map(str::to_owned));
+            }
+        });
+        let (assigned, changed) = (assignments(def, false), assignments(def, true));
         let parameters: HashSet<&str> = def.parameters.list.iter().map(|p| &*p.name.name).collect();
         for address in &addresses {
             uses.pointers.extend(Bases::of(address, &parameters, &assigned));
         }
         let mut integers: Vec<&Expr> = addresses;
         integers.extend(counted);
-        uses.indices = indices(&integers, &assigned, &parameters);
+        uses.indices = indices(&integers, &changed, &parameters);
         uses
     }
 
-    /// What a parameter is given in one of the ways.
-    pub fn argument(&self, name: &str, constexpr: bool, choice: Choice, launched: &[Constant]) -> Argument {
+    /// What a parameter is given in one of the ways: itself, or its elements if it is a tuple.
+    pub fn arguments(
+        &self,
+        name: &str,
+        constexpr: bool,
+        choice: Choice,
+        launched: &[Constant],
+    ) -> Vec<(String, Argument)> {
+        let argument = self.argument(name, constexpr, choice, launched);
+        match self.tuples.get(name) {
+            Some(elements) if !constexpr => {
+                (0..*elements).map(|at| (format!("{name}.{at}"), argument.clone())).collect()
+            }
+            _other => vec![(name.to_owned(), argument)],
+        }
+    }
+
+    /// What a parameter is given, or each of its elements.
+    fn argument(&self, name: &str, constexpr: bool, choice: Choice, launched: &[Constant]) -> Argument {
         if constexpr {
             return Argument::Constant(self.constant(name, choice, launched));
         }
@@ -143,7 +186,10 @@ impl Uses {
     fn constant(&self, name: &str, choice: Choice, launched: &[Constant]) -> Constant {
         let upper = name.to_uppercase();
         let flags: Vec<&Constant> = launched.iter().filter(|c| matches!(c, Constant::Bool(_))).collect();
-        if !flags.is_empty() || FLAGS.iter().any(|word| upper.starts_with(word)) {
+        let is_limit = upper.contains("MIN") || upper.contains("MAX");
+        let is_type = self.types.contains(name) || (upper.contains("DTYPE") && !is_limit) || upper.ends_with("_TYPE");
+        let is_flag = !is_type && (self.conditions.contains(name) || FLAGS.iter().any(|word| upper.starts_with(word)));
+        if !flags.is_empty() || (is_flag && launched.is_empty()) {
             return Constant::Bool(choice.flag);
         }
         if let Some(value) = launched.iter().find(|value| **value != Constant::None) {
@@ -152,7 +198,10 @@ impl Uses {
         if let Some(text) = self.texts.get(name) {
             return text.clone();
         }
-        if self.types.contains(name) || upper.contains("DTYPE") || upper.ends_with("_TYPE") {
+        if let Some(number) = self.numbers.get(name) {
+            return number.clone();
+        }
+        if is_type {
             let name = match choice.float {
                 Scalar::F16 => "tl.float16",
                 Scalar::Bf16 => "tl.bfloat16",
@@ -160,7 +209,8 @@ impl Uses {
             };
             return Constant::Text(name.into());
         }
-        if upper.contains("EPS") || upper.contains("SCALE") && !upper.contains("BLOCK") {
+        let is_size = ["BLOCK", "SIZE", "STRIDE", "DIM"].iter().any(|word| upper.contains(word));
+        if upper.contains("EPS") || upper.contains("SCALE") && !is_size {
             return Constant::Float(0.5);
         }
         if upper.contains("NUM_STAGES") || upper.contains("NSTAGE") {
@@ -262,8 +312,8 @@ fn last_name(e: &Expr) -> Option<&str> {
     }
 }
 
-/// What is assigned to each variable.
-fn assignments(def: &FunctionDef) -> HashMap<&str, Vec<&Expr>> {
+/// What is assigned to each variable, and if asked what it is changed by, too.
+fn assignments(def: &FunctionDef, changes: bool) -> HashMap<&str, Vec<&Expr>> {
     let mut assigned: HashMap<&str, Vec<&Expr>> = HashMap::new();
     walk::statements(&def.body, &mut |statement| match &statement.kind {
         StmtKind::Assign(targets, value) => {
@@ -281,7 +331,12 @@ fn assignments(def: &FunctionDef) -> HashMap<&str, Vec<&Expr>> {
                 }
             }
         }
-        StmtKind::Annotated(target, _, Some(value)) | StmtKind::Augmented(target, _, value) => {
+        StmtKind::Annotated(target, _, Some(value)) => {
+            if let ExprKind::Name(name) = &target.kind {
+                assigned.entry(name).or_default().push(value);
+            }
+        }
+        StmtKind::Augmented(target, _, value) if changes => {
             if let ExprKind::Name(name) = &target.kind {
                 assigned.entry(name).or_default().push(value);
             }

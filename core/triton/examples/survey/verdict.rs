@@ -93,12 +93,12 @@ fn front(entry: &Entry, checkout: &Checkout, uses: &Uses, choice: Choice) -> Res
     let launched = checkout.launched.get(&kernel.name);
     let guess = |parameter: &str, constexpr: bool| {
         let launched = launched.and_then(|l| l.get(parameter)).map_or(&[][..], Vec::as_slice);
-        (parameter.to_owned(), uses.argument(parameter, constexpr, choice, launched))
+        uses.arguments(parameter, constexpr, choice, launched)
     };
     let text = checkout.texts.get(file).map_or("", String::as_str);
     let mut request = Request { kernel: kernel.name.clone(), ..Request::default() };
     let needed = kernel.parameters.iter().filter(|p| !p.constexpr && !p.optional);
-    request.arguments.extend(needed.map(|p| guess(&p.name, false)));
+    request.arguments.extend(needed.flat_map(|p| guess(&p.name, false)));
     loop {
         let mut sources = Sources::default();
         let compiled = girih_triton::compile(&mut sources, &file.display().to_string(), text, checkout, &request);
@@ -109,7 +109,7 @@ fn front(entry: &Entry, checkout: &Checkout, uses: &Uses, choice: Choice) -> Res
         let missing = errors.first().and_then(missing);
         let missing = missing.and_then(|missing| kernel.parameters.iter().find(|p| p.name == missing));
         match missing.filter(|p| !request.arguments.iter().any(|(given, _)| *given == p.name)) {
-            Some(parameter) => request.arguments.push(guess(&parameter.name, parameter.constexpr)),
+            Some(parameter) => request.arguments.extend(guess(&parameter.name, parameter.constexpr)),
             None => {
                 let reached = errors.first().map_or(0, |error| error.span().start);
                 return Err(refusal(entry, &sources, errors.first(), reached));

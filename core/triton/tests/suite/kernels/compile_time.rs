@@ -90,6 +90,26 @@ except ImportError:
     );
 }
 
+#[test]
+fn modules_are_looked_for() {
+    hold(
+        "import importlib.util
+def find(name):
+    for place in ('triton.language.extra.nowhere.libdevice', 'triton.language.extra.cuda.libdevice'):
+        if found := importlib.util.find_spec(place):
+            module = importlib.util.module_from_spec(found)
+            assert found.loader is not None
+            found.loader.exec_module(module)
+            return getattr(module, name)
+tanh = find('tanh')
+OTHER = importlib.util.find_spec('nowhere')",
+        &[
+            "tanh(v).dtype == tl.float32 and OTHER is None",
+            "tl.dtype('fp16') == tl.float16 and tl.core.dtype('int32') == tl.int32",
+        ],
+    );
+}
+
 /// What cannot be computed in a `try` counts as an exception.
 #[test]
 fn the_first_attempt_that_has_a_value_counts() {

@@ -10,3 +10,4 @@ mod order;
 mod run;
 mod semantics;
 mod shaders;
+mod values;

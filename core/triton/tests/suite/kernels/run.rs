@@ -39,6 +39,11 @@ fn number(bits: u64, scalar: Scalar) -> f64 {
     if scalar.is_float() { eval::widen(bits, scalar) } else { eval::int_value(bits, scalar) as f64 }
 }
 
+/// The number of a type that is nearest.
+pub fn rounded(x: f64, scalar: Scalar) -> f64 {
+    number(bits(x, scalar), scalar)
+}
+
 /// The text of one of the project's kernels.
 pub fn shader(name: &str) -> String {
     let path = format!("{}/../../shaders/{name}.py", env!("CARGO_MANIFEST_DIR"));
@@ -131,6 +136,22 @@ fn launch_on(
 
 /// A run that has to go well.
 pub fn launch(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, Arg)]) -> Vec<Vec<f64>> {
+    let caps = [Caps::web(), fragments(48 << 10), fragments(16 << 10), Caps::cuda(80, false), Caps::cuda(90, true)];
+    launch_spread(text, kernel, grid, arguments, &caps)
+}
+
+/// A run that has to go well where there are numbers of every width.
+pub fn launch_on_cards(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, Arg)]) -> Vec<Vec<f64>> {
+    launch_spread(text, kernel, grid, arguments, &[Caps::cuda(80, false), Caps::cuda(90, true)])
+}
+
+fn launch_spread(
+    text: &str,
+    kernel: &str,
+    grid: [u32; 3],
+    arguments: &[(&str, Arg)],
+    spread: &[Caps],
+) -> Vec<Vec<f64>> {
     let run = |caps: Option<Caps>| {
         let name = caps.as_ref().map_or("tile form".to_owned(), |caps| caps.name.to_string());
         match launch_on(caps, text, kernel, grid, arguments, &Alone) {
@@ -143,9 +164,9 @@ pub fn launch(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, Arg)
     };
     let arrays = run(None);
     // Every run of a program is also one of its threads.
-    for caps in [Caps::web(), fragments(48 << 10), fragments(16 << 10), Caps::cuda(80, false), Caps::cuda(90, true)] {
+    for caps in spread {
         let what = format!("{kernel} on {}", caps.name);
-        for (found, expected) in run(Some(caps)).iter().zip(&arrays) {
+        for (found, expected) in run(Some(caps.clone())).iter().zip(&arrays) {
             close(found, expected, SPREAD, &what);
         }
     }

@@ -11,6 +11,7 @@ fn file(body: &str) -> String {
 @triton.jit\ndef early(x, limit):\n    if x > limit:\n        return limit, True\n    return x, False\n
 @triton.jit\ndef largest(a, i, b, j):\n    first = a > b\n    return tl.where(first, a, b), tl.where(first, i, j)\n
 @triton.jit\ndef add(a, b):\n    return a + b\n
+@triton.jit\ndef factorial(n: tl.constexpr):\n    if n <= 1:\n        return 1\n    return n * factorial(n - 1)\n
 @triton.jit\ndef moved(p, by):\n    return p + by\n
 @triton.jit\ndef k(x, y, n):\n    at = tl.arange(0, 16)\n{lines}"
     )
@@ -173,7 +174,36 @@ fn control_flow() {
     ints("if (n > 3 and n < 9) or n == 0:\n    tl.store(y, 4)", &[4]);
     ints("t = (1, n, 3)\ntl.store(y, t[1] + t[-1] + len(t))", &[11]);
     ints("for i in range(2):\n    if i > 0:\n        a = i\n    else:\n        b = i\n    a = 3\ntl.store(y, n)", &[5]);
+    ints("tl.store(y + at, at + factorial(5))", &[120, 121, 122]);
+    ints("m: tl.constexpr = n * 2\ntl.store(y, m + 1)", &[11]);
     ints("a = None\nif a is None and not (n is None):\n    tl.store(y, 2)", &[2]);
+}
+
+/// A function of the library is called by a kernel of its name, which is still being written.
+#[test]
+fn a_kernel_has_the_name_of_a_function_that_it_calls() {
+    let text = "import triton\nimport triton.language as tl\n
+@triton.jit\ndef topk(x, y):\n    tl.store(y + tl.arange(0, 4), tl.topk(tl.load(x + tl.arange(0, 16)), 4))\n";
+    let values = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3].map(f64::from);
+    let found = launch(text, "topk", [1; 3], &[("x", f32s(values)), ("y", zeros(4))]);
+    assert_eq!(found[1], [9.0, 9.0, 9.0, 8.0]);
+}
+
+/// Floats of both signs meet floats of both signs in memory.
+#[test]
+fn floats_are_replaced_by_the_greater_and_the_lesser_one() {
+    let body = |update: &str| {
+        format!(
+            "tl.store(x + at, at - 8)\ntl.debug_barrier()\nold = tl.{update}(x + at, tl.where(at % 2 == 0, -3.5, 7.25), mask=at < 15)
+tl.debug_barrier()\ntl.store(y + at, (tl.load(x + at) * 4).to(tl.int32))\ntl.store(y + 16 + at, tl.where(at < 15, old, 7).to(tl.int32))"
+        )
+    };
+    let old = [-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7];
+    let greater = [-14, 29, -14, 29, -14, 29, -8, 29, 0, 29, 8, 29, 16, 29, 24, 28];
+    ints(&body("atomic_max"), &[greater, old].concat());
+    let lesser = [-32, -28, -24, -20, -16, -12, -14, -4, -14, 4, -14, 12, -14, 20, -14, 28];
+    ints(&body("atomic_min"), &[lesser, old].concat());
+    ints("tl.store(x, -2.0)\nold = tl.atomic_max(x, 2.5)\ntl.store(y, old)\ntl.store(y + 1, tl.load(x) * 2)", &[-2, 5]);
 }
 
 #[test]
@@ -184,7 +214,7 @@ fn memory() {
     ints("tl.atomic_max(y + 0 * at, at, mask=at < 7)", &[6]);
     ints("a = tl.atomic_cas(y, 0, 5)\nb = tl.atomic_cas(y, 0, 6)\ntl.store(y + 1, b)", &[5, 5]);
     ints(
-        "b = tl.make_block_ptr(x, (4, 3), (4, 1), (0, 0), (2, 4), (1, 0))\nb = tl.advance(b, (2, 0))\nv = tl.load(b, boundary_check=(1,))\ntl.store(y + tl.arange(0, 8), v.reshape(8).to(tl.int32))",
+        "b = tl.make_block_ptr(x, (4, 3), (4, 1), (0, 0), (2, 4), (1, 0))\nb = tl.advance(b, (2, 0))\nv = tl.load(b, boundary_check=(1,)).to(b.type.element_ty)\ntl.store(y + tl.arange(0, 8), v.reshape(8).to(tl.int32))",
         &[8, 9, 10, 0, 12, 13, 14, 0],
     );
     ints(
