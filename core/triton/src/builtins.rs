@@ -363,11 +363,41 @@ pub(super) fn find(name: &str) -> Option<&'static Builtin> {
 
 /// Names like one that there is not.
 pub(super) fn like(name: &str) -> String {
+    if let Some((_, hint)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
+        return (*hint).to_owned();
+    }
     match did_you_mean(name, rows().map(|row| row.name)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => String::new(),
     }
 }
+
+/// What other libraries and CUDA have, and Triton has not; and what to write.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("mean", "write `tl.sum(x, axis=0) / n`"),
+    ("average", "write `tl.sum(x, axis=0) / n`"),
+    ("matmul", "write `tl.dot(a, b)`"),
+    ("T", "write `tl.trans(x)`"),
+    ("transpose", "write `tl.trans(x)`"),
+    ("power", "write `x * x`, or `libdevice.pow(x, y)`"),
+    ("item", "a tile of one element is its own number"),
+    ("concatenate", "write `tl.cat(a, b, can_reorder=True)`, or store both"),
+    ("linspace", "write `tl.arange(0, N) * step + start`"),
+    ("ones", "write `tl.full([N], 1.0, tl.float32)`"),
+    (
+        "threadIdx",
+        "a kernel is written for a whole block: `tl.arange(0, BLOCK)` has the places in it, `tl.program_id(0)` its number",
+    ),
+    ("blockIdx", "write `tl.program_id(0)`"),
+    ("blockDim", "the length of a block is a `tl.constexpr` parameter, such as `BLOCK`"),
+    ("gridDim", "write `tl.num_programs(0)`"),
+    ("__syncthreads", "nothing is to be written: a program's own accesses are in order"),
+    ("tl", "write `import triton.language as tl` at the top of the file"),
+    ("triton", "write `import triton` at the top of the file"),
+    ("np", "kernels do not call NumPy: write `tl.sqrt` and the like"),
+    ("torch", "kernels do not call PyTorch: write `tl.sqrt` and the like"),
+    ("math", "write `tl.sqrt` and the like, or `import math` at the top of the file for its constants"),
+];
 
 /// A default as it stands in a row.
 fn default(text: &str) -> Value {

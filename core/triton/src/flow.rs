@@ -3,11 +3,11 @@
 use super::body::{Body, Made};
 use super::pointer::{BlockPointer, Pointer};
 use super::statement::Flow;
-use super::value::{Tensor, Value};
+use super::value::{Tensor, Value, scalar_name};
 use crate::python::ast::{Expr, ExprKind, Stmt, StmtKind};
 use girih_base::diag::Code;
 use girih_base::span::Span;
-use girih_ir::{Inst, Op, RegionId, Scalar, Type, ValueId};
+use girih_ir::{Inst, Op, RegionId, Scalar, Shape, Type, ValueId};
 
 /// Names that statements assign, each once.
 pub(super) fn assigned(list: &[Stmt], out: &mut Vec<String>) {
@@ -105,8 +105,18 @@ impl Body<'_, '_> {
         let value = self.canonical(&value);
         let wrong = |what: &str| {
             let message = format!("{what}: it was {}, and becomes {}", template.kind(), value.kind());
-            girih_base::diag::Diagnostic::new(Code::KernelCarried, span, message)
-                .hint("convert it to its first type, with `.to(..)` or `tl.broadcast_to(..)`")
+            let hint = match (template, &value) {
+                // The usual mistake of sums: `acc = 0`.
+                (Value::Tensor(number), Value::Tensor(tile)) if number.shape().is_none() && tile.shape().is_some() => {
+                    let lengths = tile.shape().map_or(vec![], Shape::to_vec);
+                    format!(
+                        "begin with a tile: `tl.zeros({lengths:?}, tl.{})`",
+                        scalar_name(tile.element()).replace("fp", "float")
+                    )
+                }
+                _ => "convert it to its first type, with `.to(..)` or `tl.broadcast_to(..)`".to_owned(),
+            };
+            girih_base::diag::Diagnostic::new(Code::KernelCarried, span, message).hint(hint)
         };
         match (template, &value) {
             (Value::Tensor(t), Value::Bool(_) | Value::Int(_) | Value::Float(_)) => {
@@ -344,7 +354,9 @@ impl Body<'_, '_> {
         for (name, first) in carried {
             let now = self.scope.get(name).cloned().unwrap_or(Value::None);
             let value = self.like_template(first, now, span).map_err(|mut d| {
-                d.message = format!("`{name}` changes its type in this loop; {}", d.message);
+                let rest = d.message.strip_prefix("a variable changes its type: ").map(str::to_owned);
+                let rest = rest.unwrap_or_else(|| d.message.clone());
+                d.message = format!("`{name}` changes its type in this loop: {rest}");
                 d
             })?;
             value.parts(out);

@@ -344,6 +344,7 @@ fn write(
                 let what = if constexpr { "a constant" } else { "a number or an array" };
                 let hint = match &chosen.unread {
                     Some(why) if constexpr => format!("give it {what}; {why}"),
+                    _read if constexpr => format!("give it {what}, as in `--arg {name}=64` of `girih launch`"),
                     _read => format!("give it {what}"),
                 };
                 return body.fail(Code::BadArguments, p.name.span, message, &hint);

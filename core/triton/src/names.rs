@@ -72,6 +72,7 @@ impl Body<'_, '_> {
             self.scope.keys().chain(self.module.files.files[self.file].names.keys()).cloned().collect();
         let hint = match did_you_mean(name, names.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if !builtins::like(name).is_empty() => builtins::like(name),
             None => "variables that are assigned in a loop or in one branch do not exist after it".into(),
         };
         self.fail(Code::KernelName, span, format!("there is no `{name}` here"), &hint)

@@ -5,6 +5,7 @@ use super::builtins::Arguments;
 use super::pointer::Pointer;
 use super::value::{Dtype, Tensor, Value};
 use girih_base::diag::Code;
+use girih_base::plural::counted;
 use girih_base::span::Span;
 use girih_ir::{Attr, Op, Scalar, Shape, Type};
 
@@ -121,7 +122,7 @@ impl Body<'_, '_> {
         match usize::try_from(found) {
             Ok(found) if found < rank => Ok(found),
             _ => {
-                let message = format!("there is no dimension {axis} in a tile of {rank}");
+                let message = format!("there is no dimension {axis} in a tile with {}", counted(rank, "dimension"));
                 self.fail(Code::KernelShape, span, message, "dimensions count from 0, or backwards from -1")
             }
         }
@@ -131,6 +132,15 @@ impl Body<'_, '_> {
     pub(super) fn index_block(&mut self, value: &Value, items: &[Value], span: Span) -> Made<Value> {
         let whole =
             |item: &Value| matches!(item, Value::Slice(parts) if parts.iter().all(|p| matches!(p, Value::None)));
+        if let Value::Pointer(_) = value {
+            let message = "a pointer has no elements in brackets";
+            return self.fail(
+                Code::KernelSyntax,
+                span,
+                message,
+                "`tl.load(x_ptr + i)` loads the element `i` of `x_ptr`",
+            );
+        }
         if let Some(wrong) = items.iter().find(|item| !whole(item) && !matches!(item, Value::None)) {
             let message = format!("a tile has no element {wrong}: it is indexed by `:` and `None` only");
             return self.fail(
