@@ -3,7 +3,7 @@
 use super::body::{Body, Made};
 use super::pointer::{BlockPointer, Pointer};
 use super::statement::Flow;
-use super::value::{Tensor, Value, scalar_name};
+use super::value::{Tensor, Value, long_name};
 use crate::python::ast::{Expr, ExprKind, Stmt, StmtKind};
 use girih_base::diag::Code;
 use girih_base::span::Span;
@@ -109,10 +109,7 @@ impl Body<'_, '_> {
                 // The usual mistake of sums: `acc = 0`.
                 (Value::Tensor(number), Value::Tensor(tile)) if number.shape().is_none() && tile.shape().is_some() => {
                     let lengths = tile.shape().map_or(vec![], Shape::to_vec);
-                    format!(
-                        "begin with a tile: `tl.zeros({lengths:?}, tl.{})`",
-                        scalar_name(tile.element()).replace("fp", "float")
-                    )
+                    format!("begin with a tile: `tl.zeros({lengths:?}, tl.{})`", long_name(tile.element()))
                 }
                 _ => "convert it to its first type, with `.to(..)` or `tl.broadcast_to(..)`".to_owned(),
             };

@@ -155,6 +155,11 @@ pub(super) fn scalar_name(scalar: Scalar) -> &'static str {
     SCALARS.iter().find(|row| row.2 == scalar).map_or("?", |row| row.1)
 }
 
+/// A scalar's name as kernels write it behind `tl.`.
+pub(super) fn long_name(scalar: Scalar) -> &'static str {
+    SCALARS.iter().find(|row| row.2 == scalar).map_or("?", |row| row.0)
+}
+
 /// A function that is written in a file.
 #[derive(Debug)]
 pub(super) struct Function {
