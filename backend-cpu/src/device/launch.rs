@@ -68,7 +68,10 @@ impl Launch<'_> {
             return Ok(());
         }
         let shape = &self.kernel.shape;
-        let invocations: u64 = shape.workgroup.iter().map(|n| u64::from(*n)).product();
+        // A program in tile form is one invocation here, but does the work of those that it was written for.
+        let product = |workgroup: [u32; 3]| workgroup.iter().map(|n| u64::from(*n)).product::<u64>();
+        let written = self.source.launch.as_ref().map_or(1, |launch| product(launch.workgroup));
+        let invocations = product(shape.workgroup).max(written);
         let alone = groups == 1 || groups.saturating_mul(invocations) <= FEW;
         let threads = if alone { 1 } else { pool.len() };
         let own = (0..threads).map(|_| self.own(stop, most_shared)).collect::<Result<Vec<_>, _>>()?;
