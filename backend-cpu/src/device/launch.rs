@@ -29,6 +29,8 @@ pub(super) struct Launch<'a> {
 
 /// Invocations that one thread alone runs in less time than others take to wake.
 const FEW: u64 = 2048;
+/// As how many invocations a single one of a workgroup counts: it is a program in tile form, which goes through whole tiles.
+const PROGRAM: u64 = 128;
 /// In how many pieces each thread's share is handed out.
 const PIECES: u64 = 16;
 
@@ -68,7 +70,10 @@ impl Launch<'_> {
             return Ok(());
         }
         let shape = &self.kernel.shape;
-        let invocations: u64 = shape.workgroup.iter().map(|n| u64::from(*n)).product();
+        let invocations = match shape.workgroup.iter().map(|n| u64::from(*n)).product::<u64>() {
+            1 => PROGRAM,
+            invocations => invocations,
+        };
         let alone = groups == 1 || groups.saturating_mul(invocations) <= FEW;
         let threads = if alone { 1 } else { pool.len() };
         let own = (0..threads).map(|_| self.own(stop, most_shared)).collect::<Result<Vec<_>, _>>()?;

@@ -147,7 +147,10 @@ impl<'a> Form<'a> for Lane {
         Ok(())
     }
 
-    fn poll(t: &mut Translator<'a, '_, Self>) -> Result<()> {
+    fn poll(t: &mut Translator<'a, '_, Self>, repeats: &Inst) -> Result<()> {
+        if t.ends_soon(repeats) {
+            return Ok(());
+        }
         let stop = t.b.ins().atomic_load(types::I32, MemFlags::trusted(), t.form.stop);
         let number = t.b.ins().iconst(types::I32, i64::from(STOPPED));
         let nothing = t.b.ins().iconst(types::I64, 0);

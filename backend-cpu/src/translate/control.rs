@@ -3,7 +3,10 @@
 use super::{Form, Result, Translator, not_legal};
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value};
 use cranelift_frontend::Switch;
-use girih_ir::{Inst, Op, RegionId, ValueId};
+use girih_ir::{Def, Inst, Op, RegionId, ValueId};
+
+/// Iterations that take no time worth mentioning.
+const FEW: u64 = 4096;
 
 /// A loop that is being translated.
 #[derive(Clone, Debug)]
@@ -132,7 +135,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         let (head, exit) = (self.block_for(&params)?, self.block_for(&inst.results)?);
         self.jump(head, &inst.operands)?;
         self.enter(head, &params);
-        F::poll(self)?;
+        F::poll(self, inst)?;
         self.loops.push(LoopFrame { head, exit, params });
         self.region(body)?;
         self.has_left = false;
@@ -141,6 +144,25 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         self.b.seal_block(exit);
         self.enter(exit, &inst.results);
         Ok(())
+    }
+
+    /// Whether a loop counts up to a small number that is known, and holds no other one: it ends before anybody could wait for it.
+    pub(crate) fn ends_soon(&self, repeats: &Inst) -> bool {
+        let f = self.function;
+        let [body] = repeats.regions[..] else { return false };
+        let Some(counter) = f.regions[body].params.first() else { return false };
+        let (mut goes_on, mut takes_long) = (0, false);
+        f.walk(body, &mut |_, inst| {
+            goes_on += u32::from(inst.op == Op::Continue);
+            takes_long |= matches!(inst.op, Op::Loop | Op::While | Op::Call);
+        });
+        let counts = f.terminator(body).filter(|last| last.op == Op::Continue).is_some_and(|last| {
+            let Def::Result(next, _) = f.values[last.operands[0]].def else { return false };
+            let next = &f.insts[next];
+            next.op == Op::Add && next.operands[0] == *counter && f.as_constant(next.operands[1]) == Some(1)
+        });
+        let few = self.most_counted(*counter, body).is_some_and(|most| most < FEW);
+        few && counts && goes_on == 1 && !takes_long
     }
 
     fn innermost(&self, inst: &Inst) -> Result<LoopFrame> {

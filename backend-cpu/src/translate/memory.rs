@@ -32,14 +32,19 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// How its bytes are accessed: spaces do not overlap.
+    /// How an access of a type's own alignment is made.
     pub(super) fn flags(&self) -> MemFlags {
+        self.unaligned().with_aligned()
+    }
+
+    /// How bytes from any address on are accessed: spaces do not overlap.
+    pub(super) fn unaligned(&self) -> MemFlags {
         let region = match self.space {
             Space::Global => AliasRegion::Heap,
             Space::Shared => AliasRegion::Table,
             Space::Private => AliasRegion::Vmctx,
         };
-        let flags = MemFlags::trusted().with_endianness(Endianness::Little).with_alias_region(Some(region));
+        let flags = MemFlags::new().with_notrap().with_endianness(Endianness::Little).with_alias_region(Some(region));
         if self.readonly { flags.with_readonly() } else { flags }
     }
 }
@@ -62,14 +67,18 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
                 return Ok((address, place));
             }
         }
-        let element = self.element(index, offset)?;
         if let (Extent::Known(extent), Some(most)) = (place.extent, self.most(index, DEPTH))
             && offset >= 0
             && most + (offset as u64) < extent / bytes
         {
+            // A constant distance becomes part of the instruction that accesses.
+            let (index, further) = self.apart(index);
+            let element = self.element(index, 0)?;
             let distance = self.b.ins().ishl_imm(element, shift);
-            return Ok((self.b.ins().iadd(place.base, distance), place));
+            let address = self.b.ins().iadd(place.base, distance);
+            return Ok((self.b.ins().iadd_imm(address, (further as i64 + offset) << shift), place));
         }
+        let element = self.element(index, offset)?;
         let outside = match place.extent {
             Extent::Known(extent) => {
                 self.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, element, (extent / bytes) as i64)
@@ -113,8 +122,22 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         }
     }
 
+    /// A number of which it is known what it is at most, as another one and a constant distance from that.
+    fn apart(&self, value: ValueId) -> (ValueId, u64) {
+        let (mut value, mut further) = (value, 0);
+        while let Def::Result(id, _) = self.function.values[value].def
+            && let Inst { op: Op::Add, operands, .. } = &self.function.insts[id]
+            && let [x, y] = operands[..]
+            && let Some(n) = self.function.as_constant(y)
+        {
+            further += n;
+            value = x;
+        }
+        (value, further)
+    }
+
     /// What a counter is at most behind the test with which its loop begins: `if counter >= end { break }`.
-    fn most_counted(&self, counter: ValueId, region: RegionId) -> Option<u64> {
+    pub(super) fn most_counted(&self, counter: ValueId, region: RegionId) -> Option<u64> {
         let [test, branch, ..] = self.function.regions[region].insts[..] else { return None };
         let (test, branch) = (&self.function.insts[test], &self.function.insts[branch]);
         let leaves = |region: &RegionId| {
@@ -129,7 +152,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     }
 
     /// The number of an element in 64 bits. One below zero is beyond all memories.
-    fn element(&mut self, index: ValueId, offset: i64) -> Result<Value> {
+    pub(super) fn element(&mut self, index: ValueId, offset: i64) -> Result<Value> {
         let value = self.get(index)?;
         let wide = if self.function.ty(index) == Type::U64 { value } else { self.b.ins().uextend(types::I64, value) };
         Ok(if offset == 0 { wide } else { self.b.ins().iadd_imm(wide, offset) })

@@ -12,6 +12,7 @@ mod integer;
 mod masks;
 mod memory;
 mod native;
+mod neighbours;
 mod operation;
 mod types;
 mod values;
@@ -29,6 +30,7 @@ use cranelift_frontend::FunctionBuilder;
 use cranelift_module::Module;
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::{Function, FunctionId, Inst, InstId, ValueId};
+use neighbours::Neighbours;
 use std::collections::HashMap;
 use values::Values;
 
@@ -49,7 +51,7 @@ pub(crate) trait Form<'a>: Sized {
     fn outside(t: &mut Translator<'a, '_, Self>, inst: &Inst, memory: ValueId, is: Value, element: Value)
     -> Result<()>;
     /// Stands at the start of each iteration of a loop, so that endless ones can be stopped.
-    fn poll(t: &mut Translator<'a, '_, Self>) -> Result<()>;
+    fn poll(t: &mut Translator<'a, '_, Self>, repeats: &Inst) -> Result<()>;
     /// Calls a function of the module.
     fn call(t: &mut Translator<'a, '_, Self>, inst: &Inst) -> Result<()> {
         t.call(inst)
@@ -75,6 +77,7 @@ pub(crate) struct Translator<'a, 'b, F> {
     /// Where it runs.
     pub form: F,
     values: Values,
+    neighbours: Neighbours,
     loops: Vec<LoopFrame>,
     /// Where `yield` of the regions around goes.
     merges: Vec<Block>,
@@ -86,6 +89,7 @@ pub(crate) struct Translator<'a, 'b, F> {
 pub(crate) struct Outer<'a> {
     function: &'a Function,
     values: Values,
+    neighbours: Neighbours,
     loops: Vec<LoopFrame>,
     merges: Vec<Block>,
 }
@@ -100,7 +104,8 @@ impl<'a, 'b, F: Form<'a>> Translator<'a, 'b, F> {
         form: F,
     ) -> Self {
         let (places, values, loops, merges) = (HashMap::new(), Values::default(), vec![], vec![]);
-        Translator { b, function, module, callees, places, form, values, loops, merges, has_left: false }
+        let neighbours = Neighbours::of(function);
+        Translator { b, function, module, callees, places, form, values, neighbours, loops, merges, has_left: false }
     }
 
     /// Translates the body where the builder stands, and ends the function.
@@ -115,6 +120,7 @@ impl<'a, 'b, F: Form<'a>> Translator<'a, 'b, F> {
         Outer {
             function: std::mem::replace(&mut self.function, function),
             values: std::mem::take(&mut self.values),
+            neighbours: std::mem::replace(&mut self.neighbours, Neighbours::of(function)),
             loops: std::mem::take(&mut self.loops),
             merges: std::mem::take(&mut self.merges),
         }
@@ -122,7 +128,13 @@ impl<'a, 'b, F: Form<'a>> Translator<'a, 'b, F> {
 
     /// Goes on with what has waited.
     pub fn resume(&mut self, outer: Outer<'a>) {
-        Outer { function: self.function, values: self.values, loops: self.loops, merges: self.merges } = outer;
+        Outer {
+            function: self.function,
+            values: self.values,
+            neighbours: self.neighbours,
+            loops: self.loops,
+            merges: self.merges,
+        } = outer;
     }
 
     /// Seals and ends the function.

@@ -29,6 +29,9 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     }
 
     fn instruction(&mut self, id: InstId, inst: &Inst) -> Result<()> {
+        if self.of_neighbours(id, inst)? {
+            return Ok(());
+        }
         if let Some(value) = self.folded(inst)? {
             return self.give(inst, value);
         }

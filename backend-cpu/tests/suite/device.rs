@@ -312,3 +312,41 @@ kernel @volatile(%x: buffer readonly align(16), %out: buffer) workgroup(1) {
     let text = girih_cpu::emit(&compiled).unwrap();
     assert!(text.matches("atomic_load").count() >= 4, "{text}");
 }
+
+#[test]
+fn neighbours_become_one_access_that_stays_inside() {
+    let source = "
+kernel @move(%x: buffer readonly, %out: buffer, %from: u32, %to: u32) workgroup(1) {
+  %a = load.u32 %x[%from]
+  %b = load.u32 %x[%from + 1]
+  %c = load.u32 %x[(add %from, 2)]
+  %d = load.u32 %x[%from + 3]
+  %v = vector.u32x4 %a, %b, %c, %d
+  store.u32 %out[%to], (extract.u32 %v, 0)
+  store.u32 %out[%to + 1], (extract.u32 %v, 1)
+  store.u32 %out[(add %to, 2)], (extract.u32 %v, 2)
+  store.u32 %out[%to + 3], (extract.u32 %v, 3)
+}";
+    let device = cpu(1);
+    let program = load(&device, source);
+    let x = words(&device, &(10..20).collect::<Vec<u32>>());
+    for (from, to) in [(0, 3), (3, 0), (6, 5), (5, 6)] {
+        let out = words(&device, &[0; 10]);
+        let arguments = [buffer(&x), buffer(&out), number(from), number(to)];
+        run(&device, &program, Grid::Workgroups([1; 3]), &arguments).unwrap();
+        let mut expected = [0; 10];
+        (0..4).for_each(|i| expected[(to + i) as usize] = 10 + from + i);
+        assert_eq!(read(&device, &out, 10), expected, "from {from} to {to}");
+    }
+    let short = words(&device, &[0; 3]);
+    let outside = [(7, 0), (10, 0), (u32::MAX - 1, 0), (1 << 31, 0), (0, 7), (0, u32::MAX - 2)];
+    for (from, to) in outside {
+        let out = words(&device, &[0; 10]);
+        let arguments = [buffer(&x), buffer(&out), number(from), number(to)];
+        let error = run(&device, &program, Grid::Workgroups([1; 3]), &arguments).unwrap_err();
+        assert_eq!(error.code, Code::OutOfBounds, "from {from} to {to}");
+    }
+    let arguments = [buffer(&short), buffer(&x), number(0), number(0)];
+    let error = run(&device, &program, Grid::Workgroups([1; 3]), &arguments).unwrap_err();
+    assert_eq!(error.code, Code::OutOfBounds);
+}

@@ -363,7 +363,7 @@ impl<'a> Form<'a> for TaskForm<'a> {
         };
         Ok(())
     }
-    fn poll(t: &mut Translator<'a, '_, Self>) -> Result<()> {
+    fn poll(t: &mut Translator<'a, '_, Self>, _: &Inst) -> Result<()> {
         check(t, None)?;
         frames::count_turn(t);
         Ok(())

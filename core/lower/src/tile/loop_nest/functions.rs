@@ -2,7 +2,7 @@
 //!
 //! Invariant: each lane gets the bits that the routine gives for it alone.
 
-use super::Made;
+use super::{Made, rare_lanes};
 use crate::rewrite::{Pass, Rewriter};
 use crate::spmd::{self, LANES, MASK};
 use girih_base::diag::Diagnostic;
@@ -25,6 +25,11 @@ fn exact(inst: &Inst) -> Option<Op> {
     (inst.ty == Some(Type::Vector(Scalar::F32, LANES))).then_some(function)
 }
 
+/// Whether vectors have an instruction for a function, with the same bits as the routine.
+fn is_own(op: Op, caps: &Caps) -> bool {
+    caps.has(Feature::ExactDivision) && matches!(op, Op::Div | Op::Sqrt)
+}
+
 impl Functions {
     /// Makes functions of vectors in a kernel calls of routines.
     pub fn run(&mut self, module: &mut Module, kernel: FunctionId, caps: &Caps) -> Made<()> {
@@ -34,7 +39,7 @@ impl Functions {
         if needed.is_empty() {
             return Ok(());
         }
-        for op in needed {
+        for op in needed.into_iter().filter(|op| !is_own(*op, caps)) {
             if !self.versions.contains_key(&op) {
                 let version = self.version(module, op);
                 self.versions.insert(op, version);
@@ -53,7 +58,13 @@ impl Functions {
         let routine = library.find(math::routine(op, Scalar::F32)?)?;
         let varies = vec![true; library.functions[routine].params.len()];
         let routine = self.place(module, routine);
-        spmd::vectorise(module, routine, &varies).ok()
+        let before = module.functions.len();
+        let version = spmd::vectorise(module, routine, &varies).ok()?;
+        let made: Vec<FunctionId> = module.functions.ids().skip(before).collect();
+        for id in made {
+            module.functions[id] = rare_lanes::run(&module.functions[id]).ok()?;
+        }
+        Some(version)
     }
 
     /// A routine in the module, with all that it calls.
@@ -89,13 +100,13 @@ impl Pass for Calls<'_> {
         let operands: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
         let vector = Type::Vector(Scalar::F32, LANES);
         let native = self.caps.has(Feature::ExactDivision);
-        let value = if let Some((callee, results)) = exact(inst).and_then(|op| self.calls.get(&op)) {
+        let value = if let Some(op) = exact(inst).filter(|op| is_own(*op, self.caps)) {
+            r.out.op(op, vector, &operands)
+        } else if let Some((callee, results)) = exact(inst).and_then(|op| self.calls.get(&op)) {
             let ones = r.out.u32(u32::MAX);
             let mut arguments = vec![r.out.op(Op::Splat, MASK, &[ones])];
             arguments.extend(operands);
             r.out.call(*callee, results, &arguments)[0]
-        } else if let Some(op) = exact(inst).filter(|op| native && matches!(op, Op::Div | Op::Sqrt)) {
-            r.out.op(op, vector, &operands)
         } else if native && inst.op == Op::RcpApprox {
             let one = r.out.f32(1.0);
             let ones = r.out.op(Op::Splat, vector, &[one]);

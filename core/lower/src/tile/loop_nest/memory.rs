@@ -1,7 +1,8 @@
 //! Loads, stores, atomic operations.
 //!
-//! Four neighbours are accessed at once if their indices are known to be consecutive from a multiple of four on and one condition holds for all of
-//! them. If the condition differs, a test looks whether it holds for all four.
+//! Four neighbours are accessed at once if their indices are known to be consecutive and one condition holds for all of
+//! them. If the condition differs, a test looks whether it holds for all four. If the first index is not known to be a multiple of four, as an access to a
+//! vector asks for, the four accesses stand side by side; the code generator makes them one.
 
 use super::super::predication::{access_attrs, atomic_where, operation, where_it_holds};
 use super::element::lane_of;
@@ -17,6 +18,19 @@ use girih_ir::{Attr, AttrKind, Feature, Inst, Op, Scalar, Type, ValueId};
 
 /// The logarithm of a vector's lanes.
 const LOG: u8 = LANES.trailing_zeros() as u8;
+
+/// How four indices follow each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    /// One by one, the first a multiple of four: an access to a vector.
+    Vector,
+    /// One by one, from any index on.
+    Neighbours,
+    /// All are one.
+    Equal,
+    /// In no order that is known.
+    Apart,
+}
 
 /// The condition of an access by four.
 #[derive(Clone, Copy)]
@@ -46,18 +60,28 @@ impl LoopNest<'_> {
         Ok(guarded_load(r, inst, Type::Scalar(inst.element()), (buffer, index), inside, filler))
     }
 
-    /// Whether four indices along an axis are consecutive, and the first a multiple of four; whether they are equal.
-    fn run(&self, r: &Rewriter<'_>, value: ValueId, axis: usize) -> (bool, bool) {
-        if !matches!(r.old.ty(value), Type::Tile(_)) {
-            return (false, true);
+    /// Whether four values along an axis are equal.
+    fn is_constant(&self, r: &Rewriter<'_>, value: ValueId, axis: usize) -> bool {
+        !matches!(r.old.ty(value), Type::Tile(_)) || self.axes.infos(r.old, value)[axis].constancy >= LOG
+    }
+
+    /// How an access's four indices along an axis follow each other.
+    fn run(&self, r: &Rewriter<'_>, inst: &Inst, axis: usize) -> Run {
+        let index = inst.operands[1];
+        if self.is_constant(r, index, axis) {
+            return Run::Equal;
         }
-        let info = self.axes.infos(r.old, value)[axis];
-        (info.contiguous >= LOG && info.divisible_at(LOG) >= LOG, info.constancy >= LOG)
+        let info = self.axes.infos(r.old, index)[axis];
+        match info.contiguous >= LOG {
+            true if info.divisible_at(LOG) >= LOG && is_for_vectors(r, inst) => Run::Vector,
+            true => Run::Neighbours,
+            false => Run::Apart,
+        }
     }
 
     /// The condition of an access to four neighbours.
     fn inside(&mut self, r: &mut Rewriter<'_>, value: ValueId, point: &Point, axis: usize) -> Made<Inside> {
-        if self.run(r, value, axis).1 {
+        if self.is_constant(r, value, axis) {
             let first = point.lane(&mut r.out, 0);
             return Ok(Inside::Same(self.single(r, value, &first)?));
         }
@@ -74,32 +98,32 @@ impl LoopNest<'_> {
         let Some(axis) = point.axis else { return Ok(Wide::Same(self.load_one(r, inst, point)?)) };
         let buffer = r.value(self, inst.operands[0]);
         let (index, inside, other) = (inst.operands[1], inst.operands[2], inst.operands[3]);
-        let (consecutive, equal) = self.run(r, index, axis);
-        let consecutive = consecutive && is_for_vectors(r, inst);
+        let run = self.run(r, inst, axis);
         let inside = self.inside(r, inside, point, axis)?;
         let other = self.wide(r, other, point)?;
         let first = point.lane(&mut r.out, 0);
-        if let (true, Inside::Same(inside), Wide::Same(other)) = (equal, inside, other) {
+        if let (Run::Equal, Inside::Same(inside), Wide::Same(other)) = (run, inside, other) {
             let index = self.single(r, index, &first)?;
             let index = self.index(r, index);
             return Ok(Wide::Same(guarded_load(r, inst, Type::Scalar(element), (buffer, index), inside, other)));
         }
         let filler = other.each(&mut r.out);
         let vector = Type::Vector(element, LANES as u8);
-        if !consecutive {
+        if matches!(run, Run::Equal | Run::Apart) {
             return self.load_apart(r, inst, point, inside, filler).map(Wide::Each);
         }
         let start = self.single(r, index, &first)?;
         let start = self.index(r, start);
-        let whole = quarter(r, start);
         match inside {
-            Inside::Same(inside) => Ok(Wide::Each(guarded_load(r, inst, vector, (buffer, whole), inside, filler))),
+            Inside::Same(inside) => {
+                let then = |r: &mut Rewriter<'_>| load_all(r, inst, run, (buffer, start));
+                Ok(Wide::Each(if_holds(r, inside, vector, then, filler)))
+            }
             Inside::Each(mask) => {
                 let all = holds_for_all(r, mask);
                 let (then, otherwise) = (r.out.new_region(&[]), r.out.new_region(&[]));
                 let outer = std::mem::replace(&mut r.out.region, then);
-                let id = r.out.op_with(Op::Load, Some(vector), &[buffer, whole], &access_attrs(inst));
-                let value = r.out.function.insts[id].results[0];
+                let value = load_all(r, inst, run, (buffer, start));
                 r.out.end(Op::Yield, &[value]);
                 r.out.region = otherwise;
                 let apart = self.scoped(|nest| nest.load_apart(r, inst, point, Inside::Each(mask), filler));
@@ -178,21 +202,19 @@ impl LoopNest<'_> {
     fn store_four(&mut self, r: &mut Rewriter<'_>, inst: &Inst, point: &Point) -> Made<()> {
         let Some(axis) = point.axis else { return self.store_one(r, inst, point) };
         let buffer = r.value(self, inst.operands[0]);
-        let consecutive = self.run(r, inst.operands[1], axis).0 && is_for_vectors(r, inst);
+        let run = self.run(r, inst, axis);
         let value = self.wide(r, inst.operands[2], point)?;
         let inside = self.inside(r, inst.operands[3], point, axis)?;
-        if !consecutive {
+        if matches!(run, Run::Equal | Run::Apart) {
             return self.store_apart(r, inst, point, value, inside);
         }
         let first = point.lane(&mut r.out, 0);
         let start = self.single(r, inst.operands[1], &first)?;
         let start = self.index(r, start);
-        let whole = quarter(r, start);
         let each = value.each(&mut r.out);
-        let vector = Type::Vector(inst.element(), LANES as u8);
         let mask = match inside {
             Inside::Same(inside) => {
-                guarded_store(r, inst, vector, (buffer, whole, each), inside);
+                where_it_holds(r, Some(inside), |r| store_all(r, inst, run, (buffer, start, each)));
                 return Ok(());
             }
             Inside::Each(mask) => mask,
@@ -200,7 +222,7 @@ impl LoopNest<'_> {
         let all = holds_for_all(r, mask);
         let (then, otherwise) = (r.out.new_region(&[]), r.out.new_region(&[]));
         let outer = std::mem::replace(&mut r.out.region, then);
-        r.out.op_with(Op::Store, Some(vector), &[buffer, whole, each], &access_attrs(inst));
+        store_all(r, inst, run, (buffer, start, each));
         r.out.end(Op::Yield, &[]);
         r.out.region = otherwise;
         let apart = self.scoped(|nest| nest.store_apart(r, inst, point, value, Inside::Each(mask)));
@@ -316,25 +338,84 @@ fn condition(r: &mut Rewriter<'_>, inside: Inside, lane: u32) -> ValueId {
     }
 }
 
+/// Loads a number or a vector.
+fn plain_load(r: &mut Rewriter<'_>, inst: &Inst, ty: Type, (buffer, index): (ValueId, ValueId)) -> ValueId {
+    let id = r.out.op_with(Op::Load, Some(ty), &[buffer, index], &access_attrs(inst));
+    r.out.function.insts[id].results[0]
+}
+
+/// Loads four elements from an index on.
+fn load_all(r: &mut Rewriter<'_>, inst: &Inst, run: Run, (buffer, start): (ValueId, ValueId)) -> ValueId {
+    let vector = Type::Vector(inst.element(), LANES as u8);
+    if run == Run::Vector {
+        let whole = quarter(r, start);
+        return plain_load(r, inst, vector, (buffer, whole));
+    }
+    let mut lanes = vec![];
+    for lane in 0..LANES {
+        let index = further(r, start, lane);
+        lanes.push(plain_load(r, inst, Type::Scalar(inst.element()), (buffer, index)));
+    }
+    r.out.op(Op::Vector, vector, &lanes)
+}
+
+/// Stores four elements from an index on.
+fn store_all(r: &mut Rewriter<'_>, inst: &Inst, run: Run, (buffer, start, each): (ValueId, ValueId, ValueId)) {
+    let element = inst.element();
+    let hints = access_attrs(inst);
+    if run == Run::Vector {
+        let whole = quarter(r, start);
+        let vector = Type::Vector(element, LANES as u8);
+        r.out.op_with(Op::Store, Some(vector), &[buffer, whole, each], &hints);
+        return;
+    }
+    for lane in 0..LANES {
+        let index = further(r, start, lane);
+        let value = lane_of(&mut r.out, element, Wide::Each(each), lane as u32);
+        r.out.op_with(Op::Store, Some(Type::Scalar(element)), &[buffer, index, value], &hints);
+    }
+}
+
+/// An index so many elements behind another one.
+fn further(r: &mut Rewriter<'_>, index: ValueId, distance: u64) -> ValueId {
+    if distance == 0 {
+        return index;
+    }
+    let element = r.out.ty(index).element().unwrap_or(Scalar::U32);
+    let distance = r.out.constant(element, distance);
+    r.out.op(Op::Add, element, &[index, distance])
+}
+
+/// What is computed if a condition holds, otherwise another value.
+fn if_holds(
+    r: &mut Rewriter<'_>,
+    condition: ValueId,
+    ty: Type,
+    then: impl FnOnce(&mut Rewriter<'_>) -> ValueId,
+    otherwise: ValueId,
+) -> ValueId {
+    let (yes, no) = (r.out.new_region(&[]), r.out.new_region(&[]));
+    let outer = std::mem::replace(&mut r.out.region, yes);
+    let value = then(r);
+    r.out.end(Op::Yield, &[value]);
+    r.out.region = no;
+    r.out.end(Op::Yield, &[otherwise]);
+    r.out.region = outer;
+    let mut branch = Inst::new(Op::If, None, &[condition], r.out.span);
+    branch.regions.extend([yes, no]);
+    let id = r.out.push(branch, &[ty]);
+    r.out.function.insts[id].results[0]
+}
+
 fn guarded_load(
     r: &mut Rewriter<'_>,
     inst: &Inst,
     ty: Type,
-    (buffer, index): (ValueId, ValueId),
+    place: (ValueId, ValueId),
     inside: ValueId,
     filler: ValueId,
 ) -> ValueId {
-    let hints = access_attrs(inst);
-    r.out.if_else(
-        inside,
-        &[ty],
-        |b| {
-            let id = b.op_with(Op::Load, Some(ty), &[buffer, index], &hints);
-            let value = b.function.insts[id].results[0];
-            b.end(Op::Yield, &[value]);
-        },
-        |b| b.end(Op::Yield, &[filler]),
-    )[0]
+    if_holds(r, inside, ty, |r| plain_load(r, inst, ty, place), filler)
 }
 
 fn guarded_store(

@@ -17,7 +17,7 @@
 //! | reductions, scans, histograms | [`combine`] |
 //! | matrix products | [`product`] |
 //! | loops and branches that carry tiles | [`mod@control`] |
-//! | functions of vectors | [`functions`] |
+//! | functions of vectors | [`functions`], [`rare_lanes`] |
 //!
 //! Invariant: an array is written once between two uses of its value. Loads happen where the program says, or later in the same region with no
 //! write to the same buffer in between.
@@ -48,6 +48,7 @@ pub mod functions;
 mod memory;
 mod point;
 mod product;
+mod rare_lanes;
 mod storing;
 
 use super::axis::Axes;

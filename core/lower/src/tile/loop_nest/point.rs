@@ -112,43 +112,64 @@ const QUARTER: u32 = LANES.trailing_zeros();
 
 /// A fourth of a multiple of four; a constant distance stays one.
 fn quarter(b: &mut Builder, x: ValueId) -> ValueId {
+    let log = b.u32(QUARTER);
+    let (first, distance) = apart(b, x);
+    if u64::from(distance).is_multiple_of(LANES) {
+        let first = first.map(|x| b.op(Op::Shr, Scalar::U32, &[x, log]));
+        return behind(b, first, distance >> QUARTER);
+    }
+    b.op(Op::Shr, Scalar::U32, &[x, log])
+}
+
+/// A number as another one, if it is no constant, and a constant distance from that. Constant distances stay outermost in sums, so that positions beside
+/// each other are one number and distances from it.
+fn apart(b: &Builder, x: ValueId) -> (Option<ValueId>, u32) {
     if let Some(n) = b.function.as_constant(x) {
-        return b.u32(n as u32 >> QUARTER);
+        return (None, n as u32);
     }
     if let Def::Result(id, _) = b.function.values[x].def
         && let Inst { op: Op::Add, operands, .. } = &b.function.insts[id]
         && let [first, distance] = operands[..]
         && let Some(n) = b.function.as_constant(distance)
-        && n.is_multiple_of(LANES)
     {
-        let first = quarter(b, first);
-        return plus(b, first, n as u32 >> QUARTER);
+        return (Some(first), n as u32);
     }
-    let log = b.u32(QUARTER);
-    b.op(Op::Shr, Scalar::U32, &[x, log])
+    (Some(x), 0)
+}
+
+/// A number so far behind another one.
+fn behind(b: &mut Builder, x: Option<ValueId>, n: u32) -> ValueId {
+    let distance = b.u32(n);
+    match x {
+        Some(x) if n == 0 => x,
+        Some(x) => b.op(Op::Add, Scalar::U32, &[x, distance]),
+        None => distance,
+    }
 }
 
 /// A sum with a constant.
 pub(super) fn plus(b: &mut Builder, x: ValueId, n: u32) -> ValueId {
-    let n = b.u32(n);
-    sum(b, x, n)
+    let (first, distance) = apart(b, x);
+    behind(b, first, distance.wrapping_add(n))
 }
 
 fn sum(b: &mut Builder, x: ValueId, y: ValueId) -> ValueId {
-    let constant = |v: ValueId| b.function.as_constant(v);
-    match (constant(x), constant(y)) {
-        (Some(0), _) => y,
-        (_, Some(0)) => x,
-        _both => b.op(Op::Add, Scalar::U32, &[x, y]),
-    }
+    let ((x, n), (y, m)) = (apart(b, x), apart(b, y));
+    let both = match (x, y) {
+        (Some(x), Some(y)) => Some(b.op(Op::Add, Scalar::U32, &[x, y])),
+        (one, other) => one.or(other),
+    };
+    behind(b, both, n.wrapping_add(m))
 }
 
 fn shifted(b: &mut Builder, x: ValueId, shift: u32) -> ValueId {
-    if shift == 0 || b.function.as_constant(x) == Some(0) {
+    if shift == 0 {
         return x;
     }
-    let shift = b.u32(shift);
-    b.op(Op::Shl, Scalar::U32, &[x, shift])
+    let (first, distance) = apart(b, x);
+    let by = b.u32(shift);
+    let first = first.map(|x| b.op(Op::Shl, Scalar::U32, &[x, by]));
+    behind(b, first, distance << shift)
 }
 
 /// The dimension that loops over vectors go along: the innermost one with more than one element, if there are four.

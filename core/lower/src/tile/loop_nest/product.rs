@@ -9,11 +9,18 @@ use super::{Array, LANES, LoopNest, Made, is_lane, tile};
 use crate::rewrite::Rewriter;
 use crate::spmd::lanes::Wide;
 use girih_base::diag::{Code, Diagnostic};
-use girih_ir::{Feature, Inst, Op, Scalar, Shape, Type, ValueId};
+use girih_ir::{Def, Feature, Function, Inst, Op, Scalar, Shape, Type, ValueId};
 
 /// Rows of a rectangle, and vectors of its columns.
 const ROWS: u64 = 4;
 const COLUMNS: u64 = 2;
+
+/// Whether a tile is zero everywhere.
+fn is_zero(f: &Function, tile: ValueId) -> bool {
+    let Def::Result(id, _) = f.values[tile].def else { return false };
+    let inst = &f.insts[id];
+    inst.op == Op::TileSplat && f.as_constant(inst.operands[0]) == Some(0)
+}
 
 /// Lengths of a product.
 struct Lengths {
@@ -38,12 +45,22 @@ impl<'a> LoopNest<'a> {
         let sums = if element.is_float() && element.bits() < 32 { Scalar::F32 } else { element };
         let a = self.factor(r, inst.operands[0], sums, left)?;
         let b = self.factor(r, inst.operands[1], sums, right)?;
-        let c = self.array(r, sums, shape);
-        self.converted(r, inst.operands[2], c)?;
         let by_four = is_lane(sums) && lengths.n >= LANES;
+        let from_zero = by_four && is_zero(r.old, inst.operands[2]);
+        let own = self.arrays.get(&inst.operands[2]).copied();
+        let c = match own.filter(|_| sums == element && self.takes_over(r.old, inst, inst.operands[2])) {
+            Some(array) => array,
+            None => {
+                let array = self.array(r, sums, shape);
+                if !from_zero {
+                    self.converted(r, inst.operands[2], array)?;
+                }
+                array
+            }
+        };
         self.each_element(r, lengths.batch, &mut |nest, r, batch| {
             if by_four {
-                nest.rectangles(r, (a, b, c), batch, &lengths)
+                nest.rectangles(r, (a, b, c), batch, &lengths, from_zero)
             } else {
                 nest.elements(r, (a, b, c), batch, &lengths)
             }
@@ -94,6 +111,7 @@ impl<'a> LoopNest<'a> {
         arrays: (Array, Array, Array),
         batch: &Point,
         lengths: &Lengths,
+        from_zero: bool,
     ) -> Made<()> {
         let rows = ROWS.min(lengths.m);
         let columns = COLUMNS.min(lengths.n / LANES);
@@ -105,10 +123,12 @@ impl<'a> LoopNest<'a> {
                 r.out.op(Op::Shl, Scalar::U32, &[at, log])
             };
             let (i, j) = (scaled(r, block.at[0], rows), scaled(r, block.at[1], columns * LANES));
-            nest.rectangle(r, arrays, batch, (i, j), (rows, columns), lengths.k)
+            nest.rectangle(r, arrays, batch, (i, j), (rows, columns), lengths.k, from_zero)
         })
     }
 
+    /// The sums of a rectangle, from what their array holds on or from zero.
+    #[expect(clippy::too_many_arguments, reason = "a place and lengths in three dimensions")]
     fn rectangle(
         &mut self,
         r: &mut Rewriter<'_>,
@@ -117,6 +137,7 @@ impl<'a> LoopNest<'a> {
         (i, j): (ValueId, ValueId),
         (rows, columns): (u64, u64),
         depth: u64,
+        from_zero: bool,
     ) -> Made<()> {
         let axis = c.shape.rank() - 1;
         let at = |row: ValueId, column: ValueId, axis: Option<usize>| {
@@ -130,7 +151,12 @@ impl<'a> LoopNest<'a> {
         for row in 0..rows {
             for column in 0..columns {
                 let point = at(place(r, i, row), place(r, j, column * LANES), Some(axis));
-                initial.push(self.get_wide(r, c, &point).each(&mut r.out));
+                initial.push(if from_zero {
+                    let zero = r.out.constant(c.element, 0);
+                    Wide::Same(zero).each(&mut r.out)
+                } else {
+                    self.get_wide(r, c, &point).each(&mut r.out)
+                });
                 places.push(point);
             }
         }

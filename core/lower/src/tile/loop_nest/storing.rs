@@ -62,6 +62,30 @@ impl LoopNest<'_> {
         self.uses.home.get(&own) == Some(&region) && !repeats
     }
 
+    /// Whether an instruction may change the array of a value that the loop around it carries: nothing else reads that value but jumps out of the loop
+    /// before it.
+    pub(super) fn takes_over(&self, f: &Function, inst: &Inst, carried: ValueId) -> bool {
+        let (Def::Argument(body, _), Def::Result(own, _)) = (f.values[carried].def, f.values[inst.results[0]].def)
+        else {
+            return false;
+        };
+        // `while` ends a loop with what it carried into the iteration.
+        let mut goes_on = f.terminator(body).is_some_and(|last| last.op == Op::Continue);
+        f.walk(body, &mut |_, inst| goes_on &= inst.op != Op::While);
+        if self.uses.home.get(&own) != Some(&body) || !goes_on {
+            return false;
+        }
+        let mut left_before = vec![];
+        for id in f.regions[body].insts.iter().take_while(|id| **id != own) {
+            for region in &f.insts[*id].regions {
+                f.walk(*region, &mut |id, inst| left_before.extend((inst.op == Op::Break).then_some(id)));
+            }
+        }
+        let (here, elsewhere): (Vec<InstId>, Vec<InstId>) =
+            self.uses.of[carried].iter().map(|(user, _)| *user).partition(|user| *user == own);
+        here.len() == 1 && elsewhere.iter().all(|user| left_before.contains(user))
+    }
+
     /// Whether the results of an instruction that is computed element by element are kept in arrays.
     pub(super) fn is_worth_an_array(&self, f: &Function, inst: &Inst) -> bool {
         inst.results.iter().any(|v| is_tile(f, *v) && !self.is_for_one(f, *v) && self.cost(f, *v) > CHEAP)
