@@ -30,6 +30,7 @@ mod size;
 pub mod text;
 
 pub use attrs::{Attr, AttrKind, Number};
+pub use construct::promote;
 pub use decompose::decompose;
 pub use differentiate::differentiate;
 pub use graph::{Graph, Node, NodeId};

@@ -7,7 +7,7 @@ use crate::graph::{Graph, NodeId};
 use crate::ops::{Meaning, Reduction};
 use crate::schedule::{Group, Split, columns, reduced_axes};
 use girih_ir::Function;
-use girih_ir::attrs::Dim;
+use girih_ir::attrs::{Dim, ParamAttrs};
 use girih_ir::kernel::{Block, TileKernel};
 
 /// Warps that run a program.
@@ -22,7 +22,9 @@ pub(super) fn write(graph: &Graph, group: &Group, number: usize) -> Made<(Functi
     let name = format!("k{number}_{}", graph.nodes[group.root].op.name());
     let kernel = TileKernel::new(&name, WARPS);
     let programs = {
-        let memory = |id: NodeId| kernel.buffer(&format!("n{}", id.index()), stored(graph.ty(id).element));
+        // Two inputs may be one memory, which nothing writes; the result is memory of its own.
+        let read = ParamAttrs { readonly: true, ..ParamAttrs::default() };
+        let memory = |id: NodeId| kernel.buffer_with(&format!("n{}", id.index()), stored(graph.ty(id).element), read);
         let reads = group.reads.iter().map(|id| (*id, memory(*id))).collect();
         let result = kernel.buffer("result", stored(graph.ty(group.root).element));
         let mut writer = Writer::new(graph, &kernel, &group.members, reads);
@@ -124,6 +126,7 @@ fn matrices<'k>(writer: &mut Writer<'k>, group: &Group) -> (Index<'k>, u64) {
     let block = |length: u64| length.next_power_of_two().clamp(*PRODUCT.start(), *PRODUCT.end());
     let (m, n) = (lengths[rank - 2], lengths[rank - 1]);
     let (height, width) = (block(m), block(n));
+    writer.product = [height, width];
     let (down, across) = (m.div_ceil(height), n.div_ceil(width));
     let programs = lengths[..rank - 2].iter().product::<u64>() * down * across;
     let (program, is_one) = program(writer, programs);

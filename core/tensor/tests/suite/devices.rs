@@ -40,7 +40,7 @@ fn data(bytes: &[u8], ty: &TensorType) -> Data {
 }
 
 /// Runs kernels on a device.
-fn run(device: &Device, lowered: &Lowered, inputs: &[Data]) -> Vec<Data> {
+pub fn run(device: &Device, lowered: &Lowered, inputs: &[Data]) -> Vec<Data> {
     let kernels: Vec<_> = lowered.launches.iter().map(|launch| launch.kernel).collect();
     let programs = device
         .load(&lowered.module, &kernels, &LoadOptions::default())
@@ -85,7 +85,7 @@ fn bound(element: Scalar) -> f64 {
     }
 }
 
-fn compare(name: &str, graph: &Graph, found: &[Data], expected: &[Data]) {
+pub fn compare(name: &str, graph: &Graph, found: &[Data], expected: &[Data]) {
     for (i, output) in graph.outputs.iter().enumerate() {
         let bound = bound(graph.ty(*output).element);
         match (&found[i], &expected[i]) {
@@ -101,14 +101,14 @@ fn compare(name: &str, graph: &Graph, found: &[Data], expected: &[Data]) {
 }
 
 /// The reference machine, which looks for faults.
-fn machine() -> Device {
+pub fn machine() -> Device {
     Device::new(Interpreter::new(Options { checked: true, ..Options::default() }))
 }
-fn cpu() -> Device {
+pub fn cpu() -> Device {
     Device::new(girih_cpu::open(&girih_cpu::Settings::default()).expect("native code"))
 }
 /// The adapter of the tests; none, with a note, if there is none.
-fn wgpu() -> Option<Device> {
+pub fn wgpu() -> Option<Device> {
     let name = std::env::var("GIRIH_WGPU_ADAPTER").unwrap_or_else(|_| "lavapipe".into());
     match girih_wgpu::open(&name, None) {
         Ok(device) => Some(device),
