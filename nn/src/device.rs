@@ -30,9 +30,17 @@ impl Device {
     pub fn runtime(&self) -> &runtime::Device {
         &self.0.runtime
     }
-    /// How many different graphs have been compiled for it.
+    /// How many graphs have been compiled for it.
     pub fn compiled_graphs(&self) -> usize {
-        self.0.plans.len()
+        self.0.plans.compiled()
+    }
+    /// How many of them it keeps: those that were used last.
+    pub fn kept_graphs(&self) -> usize {
+        self.0.plans.kept()
+    }
+    /// A number that no other device has as long as this one is there.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
     pub(crate) fn plans(&self) -> &Plans {
         &self.0.plans

@@ -65,8 +65,7 @@ fn programs(device: &Device, count: u64) {
 
 #[test]
 fn random_programs_on_the_processor() {
-    // Program 173 has no kernel yet: an index of it mixes positions of two tiles, which is an error with its place.
-    programs(&cpu(), girih_workbench::sample("GIRIH_TENSOR_GRAPHS", 12, 150));
+    programs(&cpu(), girih_workbench::sample("GIRIH_TENSOR_GRAPHS", 12, 250));
 }
 #[test]
 fn random_programs_on_wgpu() {

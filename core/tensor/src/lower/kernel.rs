@@ -22,9 +22,11 @@ pub(super) fn write(graph: &Graph, group: &Group, number: usize) -> Made<(Functi
     let name = format!("k{number}_{}", graph.nodes[group.root].op.name());
     let kernel = TileKernel::new(&name, WARPS);
     let programs = {
-        // Two inputs may be one memory, which nothing writes; the result is memory of its own.
-        let read = ParamAttrs { readonly: true, ..ParamAttrs::default() };
-        let memory = |id: NodeId| kernel.buffer_with(&format!("n{}", id.index()), stored(graph.ty(id).element), read);
+        // Two inputs may be one memory; the result is memory of its own.
+        let memory = |id: NodeId| {
+            let shared = ParamAttrs::default();
+            kernel.buffer_with(&format!("n{}", id.index()), stored(graph.ty(id).element), shared)
+        };
         let reads = group.reads.iter().map(|id| (*id, memory(*id))).collect();
         let result = kernel.buffer("result", stored(graph.ty(group.root).element));
         let mut writer = Writer::new(graph, &kernel, &group.members, reads);
