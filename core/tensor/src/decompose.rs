@@ -68,7 +68,7 @@ fn wide(g: &mut Graph, x: NodeId) -> Made<NodeId> {
     let is_short = matches!(g.ty(x).element, Scalar::F16 | Scalar::Bf16);
     if is_short { g.convert(x, Scalar::F32) } else { Ok(x) }
 }
-/// What was computed of [`wide`] operands, as the node's type.
+/// What was computed of wider operands, as the node's type.
 fn rounded(g: &mut Graph, node: &Node, x: NodeId) -> Made<NodeId> {
     g.convert(x, node.ty.element)
 }
@@ -356,21 +356,49 @@ fn moved_last(g: &mut Graph, x: NodeId, axis: usize, length: u64) -> Made<NodeId
     shape[axis] = length;
     g.broadcast_to(x, &Shape::of(&shape))
 }
-/// Each result sums all elements that are not after it: as many steps as the square of the axis, in one kernel.
+/// How many elements are scanned at once.
+const BLOCK: u64 = 1024;
+/// Scans of blocks, to each of which the sum of all blocks before it is added: Blelloch, Prefix sums and their applications, 1990.
 pub(crate) fn cumsum(g: &mut Graph, node: &Node) -> Made<NodeId> {
-    let (x, axis) = (node.operands[0], node.axis());
-    let (rank, length) = (node.ty.shape.rank(), node.ty.shape.length(axis));
-    let all = moved_last(g, x, axis, length)?;
-    let shape = g.shape(all).clone();
-    let (to, from) = (g.iota(Scalar::I32, &shape, axis)?, g.iota(Scalar::I32, &shape, rank)?);
-    let counts = g.op(Op::Le, &[from, to])?;
-    let zero = g.number(all, 0.0)?;
-    let kept = g.op(Op::Where, &[counts, all, zero])?;
-    g.along(Op::Sum, kept, &[rank as u64])
+    let (x, axis, shape) = (wide(g, node.operands[0])?, node.axis(), node.ty.shape.clone());
+    let (lengths, length) = (shape.lengths(), shape.length(axis));
+    if length <= BLOCK {
+        let sums = g.at_axis(Op::Scan, &[x], axis)?;
+        return rounded(g, node, sums);
+    }
+    let [before, after] = [&lengths[..axis], &lengths[axis + 1..]].map(|lengths| Shape::of(lengths).elements());
+    let blocks = length.div_ceil(BLOCK);
+    let zero = if node.ty.element.is_float() { Number::Float(0.0) } else { Number::Int(0) };
+    let x = g.reshape(x, &Shape::of(&[before, length, after]))?;
+    let x = g.pad(x, &[0; 3], &[0, blocks * BLOCK - length, 0], zero)?;
+    let x = g.reshape(x, &Shape::of(&[before, blocks, BLOCK, after]))?;
+    let inner = g.at_axis(Op::Scan, &[x], 2)?;
+    let last = g.slice(inner, &[0, 0, BLOCK - 1, 0], &[before, blocks - 1, BLOCK, after])?;
+    let last = g.reshape(last, &Shape::of(&[before, blocks - 1, after]))?;
+    let totals = g.at_axis(Op::CumSum, &[last], 1)?;
+    let totals = g.pad(totals, &[0, 1, 0], &[0; 3], zero)?;
+    let totals = g.reshape(totals, &Shape::of(&[before, blocks, 1, after]))?;
+    let totals = g.broadcast_to(totals, &g.shape(inner).clone())?;
+    let sums = g.op(Op::Add, &[inner, totals])?;
+    let sums = g.reshape(sums, &Shape::of(&[before, blocks * BLOCK, after]))?;
+    let sums = g.slice(sums, &[0; 3], &[before, length, after])?;
+    let sums = g.reshape(sums, &shape)?;
+    rounded(g, node, sums)
 }
-/// Each result sums the elements whose position is its own, in order: no atomics, so it is the same in every run.
+/// Elements of at most 32 bits are added in memory. Of those of 64 bits each result sums the ones whose position is its own, because not every device adds them in one step.
 pub(crate) fn scatter_add(g: &mut Graph, node: &Node) -> Made<NodeId> {
     let [x, index, y] = node.operands[..] else { return Ok(node.operands[0]) };
+    let word = match node.ty.element {
+        element if element.bits() > 32 => return summed_at(g, node, [x, index, y]),
+        element if element.is_float() => Scalar::F32,
+        element if element.is_signed() => Scalar::I32,
+        _unsigned => Scalar::U32,
+    };
+    let (x, y) = (g.convert(x, word)?, g.convert(y, word)?);
+    let sums = g.at_axis(Op::AddAt, &[x, index, y], node.axis())?;
+    rounded(g, node, sums)
+}
+fn summed_at(g: &mut Graph, node: &Node, [x, index, y]: [NodeId; 3]) -> Made<NodeId> {
     let (axis, rank) = (node.axis(), node.ty.shape.rank());
     let length = node.ty.shape.length(axis);
     let at = moved_last(g, index, axis, length)?;

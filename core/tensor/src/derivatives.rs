@@ -257,7 +257,7 @@ pub(crate) fn log_softmax(g: &mut Graph, node: &Node, y: NodeId, dy: NodeId) -> 
 pub(crate) fn cumsum(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivatives {
     let axis = node.axis();
     let back = g.along(Op::Flip, dy, &[axis as u64])?;
-    let sums = g.at_axis(Op::CumSum, &[back], axis)?;
+    let sums = g.at_axis(node.op, &[back], axis)?;
     Ok(vec![Some(g.along(Op::Flip, sums, &[axis as u64])?)])
 }
 

@@ -7,6 +7,7 @@ use super::attrs::{Attr, AttrKind, Holds};
 use super::graph::list;
 use super::ops::Op;
 use super::row::Arity;
+use super::schedule::MOST_COLUMNS;
 use super::size::{Shape, TensorType};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -197,6 +198,14 @@ pub fn along(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
         axis(op, types, attrs)?;
     } else {
         axes(op, types, attrs)?;
+    }
+    Ok(types[0].clone())
+}
+/// The operand's type, along an axis that one tile holds.
+pub fn scan(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
+    let axis = axis(op, types, attrs)?;
+    if types[0].shape.length(axis) > MOST_COLUMNS {
+        return shape_error(op, types, &format!("takes at most {MOST_COLUMNS} elements; `cumsum` takes more"));
     }
     Ok(types[0].clone())
 }

@@ -12,11 +12,13 @@ use super::derivatives as g;
 use super::infer;
 use super::row::Meaning::{Compound, Pointwise};
 pub use super::row::{Arity, Derivative, Meaning, Reduction, Row, View};
-use girih_ir::{Op as Ir, ScalarSet};
+use girih_ir::{Op as Ir, Scalar, ScalarSet};
 
 const FLOATS: ScalarSet = ScalarSet::FLOATS;
 const NUMBERS: ScalarSet = ScalarSet::NUMBERS;
 const BOOL: ScalarSet = ScalarSet::BOOL;
+/// What memory adds to in one step on every device.
+const WORDS: ScalarSet = ScalarSet::of(&[Scalar::I32, Scalar::U32, Scalar::F32]);
 
 /// An operation of the IR on elements.
 const fn unary(name: &'static str, op: Ir, set: ScalarSet) -> Row {
@@ -155,6 +157,9 @@ ops! {
     CumSum: Row::new("cumsum", 1, Compound(d::cumsum)).of(NUMBERS).attrs(&[Axis]).infer(infer::along).derive(g::cumsum),
         "Sums of all elements up to this one along the axis.";
 
+    Scan: Row::new("scan", 1, Meaning::Scan).of(NUMBERS).attrs(&[Axis]).infer(infer::scan).derive(g::cumsum),
+        "The same along an axis of at most 4096 elements: what `cumsum` is made of.";
+
     // Elements moved.
     Broadcast: view("broadcast", View::Broadcast).attrs(&[Sizes]).infer(infer::broadcast).derive(g::broadcast), "Dimensions of length 1 repeated.";
     Reshape: view("reshape", View::Reshape).attrs(&[Sizes]).infer(infer::reshape).derive(g::reshape), "The same elements in order in another shape.";
@@ -174,7 +179,9 @@ ops! {
     Gather: Row::new("gather", 2, Meaning::Gather).attrs(&[Axis]).infer(infer::gather).derive(g::gather),
         "Along the axis, the elements at the positions that the second tensor holds. The other dimensions are equal. An element beyond the end is 0.";
     ScatterAdd: Row::new("scatter_add", 3, Compound(d::scatter_add)).of(NUMBERS).attrs(&[Axis]).infer(infer::scatter).derive(g::scatter_add),
-        "`scatter_add x, index, y`: x, with each element of y added along the axis at the position that the index holds. The sums are in order.";
+        "`scatter_add x, index, y`: x, with each element of y added along the axis at the position that the index holds. A position beyond the end adds nothing. Sums of floats of 16 and 32 bits are in no order, so their last digits may change from run to run.";
+    AddAt: Row::new("add_at", 3, Meaning::AddAt).of(WORDS).attrs(&[Axis]).infer(infer::scatter).derive(g::scatter_add),
+        "The same of elements of 32 bits: what `scatter_add` of at most 32 bits is made of.";
     IndexSelect: Row::new("index_select", 2, Compound(d::index_select)).attrs(&[Axis]).infer(infer::index_select).through(),
         "The slices along the axis at the positions that the second tensor, of one dimension, holds.";
 
@@ -215,6 +222,8 @@ impl Op {
             | Meaning::View(_)
             | Meaning::Concat
             | Meaning::Gather
+            | Meaning::Scan
+            | Meaning::AddAt
             | Meaning::Matmul => None,
         }
     }

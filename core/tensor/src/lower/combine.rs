@@ -96,6 +96,16 @@ impl<'k> Writer<'k> {
         result.reshape(&[height, 1]).to(element)
     }
 
+    /// Sums of all columns up to each one: what is masked off stands behind all that is not.
+    pub fn scanned(&mut self, id: NodeId, index: &Index<'k>) -> Block<'k> {
+        let node = &self.graph.nodes[id];
+        let height = index.iter().map(|at| at.at.lengths()[0]).max().unwrap_or(1);
+        let width = index[node.axis()].at.lengths()[1];
+        let value = self.value(node.operands[0], index).broadcast_to(&[height, width]);
+        let sums = self.kernel.scan(1, false, &[value], |a, b| combined(Reduction::Sum, a, b));
+        sums[0]
+    }
+
     /// A product of matrices at an index whose last two positions are the tile's rows and columns.
     pub fn product(&mut self, id: NodeId, index: &Index<'k>) -> Block<'k> {
         let graph = self.graph;

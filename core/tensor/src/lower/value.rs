@@ -210,6 +210,9 @@ impl<'k> Writer<'k> {
             Meaning::Concat => self.concatenated(id, index),
             Meaning::Gather => self.gathered(id, index),
             Meaning::Reduce(by) => self.reduced(id, by, index),
+            Meaning::Scan => self.scanned(id, index),
+            // What it starts with: another kernel adds the rest.
+            Meaning::AddAt => self.value(node.operands[0], index),
             Meaning::Matmul => self.product(id, index),
             // Neither is ever a member of a group.
             Meaning::Input | Meaning::Compound(_) => self.number(node.ty.element, Number::Int(0)),
@@ -236,9 +239,21 @@ impl<'k> Writer<'k> {
     fn gathered(&mut self, id: NodeId, index: &Index<'k>) -> Block<'k> {
         let graph = self.graph;
         let node = &graph.nodes[id];
-        let axis = node.axis();
         let wanted = self.value(node.operands[1], index);
-        let length = graph.shape(node.operands[0]).length(axis);
+        let length = graph.shape(node.operands[0]).length(node.axis());
+        let (moved, is_there) = self.at_position(node.axis(), length, wanted, index);
+        let value = self.value(node.operands[0], &moved);
+        is_there.select(value, self.number(node.ty.element, Number::Int(0)))
+    }
+
+    /// The index with other positions along an axis of a length, and which of these are there.
+    pub fn at_position(
+        &mut self,
+        axis: usize,
+        length: u64,
+        wanted: Block<'k>,
+        index: &Index<'k>,
+    ) -> (Index<'k>, Block<'k>) {
         let bound = wanted.constant(length as i64);
         let mut is_there = wanted.lt(bound);
         if wanted.element().is_signed() {
@@ -247,7 +262,6 @@ impl<'k> Writer<'k> {
         let at = is_there.select(wanted, wanted.constant(0)).to(Scalar::I32);
         let mut moved = index.clone();
         moved[axis] = At { at, inside: Some(index[axis].inside.map_or(is_there, |inside| inside & is_there)) };
-        let value = self.value(node.operands[0], &moved);
-        is_there.select(value, self.number(node.ty.element, Number::Int(0)))
+        (moved, is_there)
     }
 }
