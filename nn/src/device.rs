@@ -10,11 +10,22 @@ use girih_runtime::Element;
 use girih_tensor::{Graph, Made, NodeId, Number, Shape, TensorType};
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A device that computes tensors. Clones are the same device.
 #[derive(Clone)]
 pub struct Device(Arc<Parts>);
+
+/// A device as long as someone else has it.
+#[derive(Clone)]
+pub struct WeakDevice(Weak<Parts>);
+
+impl WeakDevice {
+    /// The device, if it is still there.
+    pub fn upgrade(&self) -> Option<Device> {
+        self.0.upgrade().map(Device)
+    }
+}
 
 struct Parts {
     runtime: runtime::Device,
@@ -44,6 +55,10 @@ impl Device {
     }
     pub(crate) fn plans(&self) -> &Plans {
         &self.0.plans
+    }
+    /// It without keeping it.
+    pub fn downgrade(&self) -> WeakDevice {
+        WeakDevice(Arc::downgrade(&self.0))
     }
     /// Whether both are the same device.
     pub fn is(&self, other: &Device) -> bool {

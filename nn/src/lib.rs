@@ -30,7 +30,7 @@ mod trace;
 pub mod weights;
 
 pub use compile::{Compiled, compile};
-pub use device::Device;
+pub use device::{Device, WeakDevice};
 pub use girih_base::diag::{Code, Diagnostic};
 pub use girih_ir::Scalar;
 pub use girih_runtime::Element;
