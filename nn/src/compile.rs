@@ -16,9 +16,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A function that was compiled by [`compile`].
 pub struct Compiled<F> {
     function: F,
-    /// By the address of the device, which a trace keeps alive, and the types of the arguments.
-    traced: Mutex<HashMap<(usize, Vec<TensorType>), Arc<Traced>>>,
+    traced: Mutex<HashMap<Key, Arc<Traced>>>,
 }
+
+/// The address of a device, which a trace keeps alive, and the types of arguments.
+type Key = (usize, Vec<TensorType>);
 
 /// What a function does with tensors of some types.
 struct Traced {
@@ -68,7 +70,7 @@ impl<F: Fn(&[Tensor]) -> Vec<Tensor>> Compiled<F> {
         }
         let given = arguments.iter().map(|argument| value(argument)).collect::<Result<Vec<Buffer>, _>>()?;
         let types = arguments.iter().map(|argument| argument.0.ty.clone()).collect();
-        let key: (usize, Vec<TensorType>) = (device.address(), types);
+        let key: Key = (device.address(), types);
         let known = self.traced.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let traced = match known {
             Some(traced) => traced,
