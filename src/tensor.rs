@@ -19,13 +19,35 @@ use crate::devices::{Selector, open_device};
 use crate::error::Error;
 use girih_base::span::Span;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-/// Opens a device for tensors.
+/// The devices that are open for tensors, by the names that they were opened with.
+static OPENED: Mutex<Vec<(Selector, WeakDevice)>> = Mutex::new(vec![]);
+
+/// Opens a device for tensors. One that is open by this name already is the same device, so its tensors can be combined; another name, as `auto`, is another device with
+/// memory of its own.
+///
+/// ```
+/// use girih::devices::Selector;
+/// use girih::tensor;
+///
+/// let [x, y] = [1.0, 2.0].map(|number| tensor::open(&Selector::Cpu).map(|device| device.full(number, [2])));
+/// assert_eq!((x? + y?).to_vec::<f32>()?, [3.0, 3.0]);
+/// # Ok::<(), girih::Error>(())
+/// ```
 ///
 /// # Errors
 /// If it is not there.
 pub fn open(selector: &Selector) -> std::result::Result<Device, Error> {
-    Ok(Device::new(open_device(selector, None)?))
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    opened.retain(|(_, device)| device.upgrade().is_some());
+    let known = opened.iter().find(|(name, _)| name == selector);
+    if let Some(device) = known.and_then(|(_, device)| device.upgrade()) {
+        return Ok(device);
+    }
+    let device = Device::new(open_device(selector, None)?);
+    opened.push((selector.clone(), device.downgrade()));
+    Ok(device)
 }
 
 /// Writes the parameters of a module into a file of the format safetensors, completely or not at all.

@@ -2,6 +2,7 @@
 
 use crate::device::Device;
 use crate::error;
+use crate::nn::Parameter;
 use crate::plan::{Plan, value};
 use crate::tensor::Tensor;
 use crate::trace::Trace;
@@ -9,13 +10,17 @@ use girih_base::diag::Diagnostic;
 use girih_runtime::Buffer;
 use girih_tensor::TensorType;
 use std::collections::HashMap;
+use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A function that was compiled by [`compile`].
 pub struct Compiled<F> {
     function: F,
-    traced: Mutex<HashMap<Vec<TensorType>, Arc<Traced>>>,
+    traced: Mutex<HashMap<Key, Arc<Traced>>>,
 }
+
+/// The address of a device, which a trace keeps alive, and the types of arguments.
+type Key = (usize, Vec<TensorType>);
 
 /// What a function does with tensors of some types.
 struct Traced {
@@ -32,7 +37,8 @@ enum Input {
 
 /// Makes a function of tensors one that is called once for each set of shapes: later calls run the kernels that the first one gave.
 ///
-/// Tensors that the function uses beside its arguments keep the elements that they had in the first call.
+/// Tensors that the function uses beside its arguments keep the elements that they had in the first call. A function that changes a parameter is a mistake,
+/// because later calls would not.
 ///
 /// ```
 /// # let device = girih_nn::Device::new(girih_runtime::Device::new(girih_cpu::open(&girih_cpu::Settings::default())?));
@@ -50,20 +56,27 @@ impl<F: Fn(&[Tensor]) -> Vec<Tensor>> Compiled<F> {
     ///
     /// # Errors
     /// A mistake in the function or in arguments, or what the device says.
+    #[track_caller]
     pub fn call(&self, arguments: &[&Tensor]) -> crate::Result<Vec<Tensor>> {
         let Some(first) = arguments.first() else {
             return Err(error::data(
                 "a compiled function needs an argument, which says on which device it runs".into(),
             ));
         };
+        let device = first.device();
+        if arguments.iter().any(|argument| !argument.device().is(device)) {
+            let why = "a compiled function needs arguments of one device, and is given tensors of several";
+            return Err(error::placed(error::data(why.into()), Location::caller()));
+        }
         let given = arguments.iter().map(|argument| value(argument)).collect::<Result<Vec<Buffer>, _>>()?;
-        let types: Vec<TensorType> = arguments.iter().map(|argument| argument.0.ty.clone()).collect();
-        let known = self.traced.lock().unwrap_or_else(PoisonError::into_inner).get(&types).cloned();
-        let traced = match known.filter(|traced| traced.device.is(first.device())) {
+        let types = arguments.iter().map(|argument| argument.0.ty.clone()).collect();
+        let key: Key = (device.address(), types);
+        let known = self.traced.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let traced = match known {
             Some(traced) => traced,
             None => {
-                let traced = Arc::new(self.trace(first.device(), arguments)?);
-                self.traced.lock().unwrap_or_else(PoisonError::into_inner).insert(types, traced.clone());
+                let traced = Arc::new(self.trace(device, arguments)?);
+                self.traced.lock().unwrap_or_else(PoisonError::into_inner).insert(key, traced.clone());
                 traced
             }
         };
@@ -80,7 +93,13 @@ impl<F: Fn(&[Tensor]) -> Vec<Tensor>> Compiled<F> {
 
     fn trace(&self, device: &Device, arguments: &[&Tensor]) -> Result<Traced, Diagnostic> {
         let stand_ins = arguments.iter().map(|argument| argument.detach()).collect::<Result<Vec<_>, _>>()?;
+        let changes = Parameter::changes();
         let results = (self.function)(&stand_ins);
+        if Parameter::changes() != changes {
+            return Err(error::data(
+                "a compiled function changes a parameter, which only its first call would do".into(),
+            ));
+        }
         let mut trace = Trace::default();
         for result in &results {
             let is_argument = |tensor: &Tensor| stand_ins.iter().any(|argument| Arc::ptr_eq(&argument.0, &tensor.0));

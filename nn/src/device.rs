@@ -10,11 +10,22 @@ use girih_runtime::Element;
 use girih_tensor::{Graph, Made, NodeId, Number, Shape, TensorType};
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A device that computes tensors. Clones are the same device.
 #[derive(Clone)]
 pub struct Device(Arc<Parts>);
+
+/// A device as long as someone else has it.
+#[derive(Clone)]
+pub struct WeakDevice(Weak<Parts>);
+
+impl WeakDevice {
+    /// The device, if it is still there.
+    pub fn upgrade(&self) -> Option<Device> {
+        self.0.upgrade().map(Device)
+    }
+}
 
 struct Parts {
     runtime: runtime::Device,
@@ -30,12 +41,24 @@ impl Device {
     pub fn runtime(&self) -> &runtime::Device {
         &self.0.runtime
     }
-    /// How many different graphs have been compiled for it.
+    /// How many graphs have been compiled for it.
     pub fn compiled_graphs(&self) -> usize {
-        self.0.plans.len()
+        self.0.plans.compiled()
+    }
+    /// How many of them it keeps: those that were used last.
+    pub fn kept_graphs(&self) -> usize {
+        self.0.plans.kept()
+    }
+    /// A number that no other device has as long as this one is there.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
     pub(crate) fn plans(&self) -> &Plans {
         &self.0.plans
+    }
+    /// It without keeping it.
+    pub fn downgrade(&self) -> WeakDevice {
+        WeakDevice(Arc::downgrade(&self.0))
     }
     /// Whether both are the same device.
     pub fn is(&self, other: &Device) -> bool {

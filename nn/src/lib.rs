@@ -12,7 +12,7 @@
 //! | take derivatives | [`Tensor::grad`], [`value_and_grad`] |
 //! | trace a function once | [`compile`](compile::compile) |
 //! | build a network | [`nn`] |
-//! | train it | [`optim`], [`loss`] |
+//! | train it | [`optim`], [`loss`], [`schedule`] |
 //! | save and load it | [`weights`] |
 
 mod compile;
@@ -24,19 +24,20 @@ pub mod nn;
 pub mod optim;
 mod plan;
 mod random;
+pub mod schedule;
 mod tensor;
 mod trace;
 pub mod weights;
 
 pub use compile::{Compiled, compile};
-pub use device::Device;
+pub use device::{Device, WeakDevice};
 pub use girih_base::diag::{Code, Diagnostic};
 pub use girih_ir::Scalar;
 pub use girih_runtime::Element;
 pub use girih_tensor::Graph;
 pub use gradient::value_and_grad;
 pub use random::Random;
-pub use tensor::{Operand, Tensor, concat};
+pub use tensor::{Operand, Tensor, concat, stack};
 
 /// What reading a tensor gives, or why it has no elements.
 pub type Result<T> = std::result::Result<T, Diagnostic>;

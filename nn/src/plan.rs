@@ -1,7 +1,7 @@
 //! Plans: the kernels of a graph on a device, with the memory between them. A plan is made once for each graph with its shapes.
 //!
-//! Invariant: values between kernels lie in one pool that belongs to the plan. Work of one stream is in order, so the next run may write it. What a run gives has memory of
-//! its own, and so never changes.
+//! Invariant: values between kernels lie in one pool that all plans of a device share. Work of one stream is in order, so the next run may write it. What a run gives has memory of
+//! its own, and so never changes. A device keeps the plans that were used last, and its pool is as large as its largest run asked for.
 
 use crate::device::Device;
 use crate::error;
@@ -14,35 +14,76 @@ use girih_tensor::lower::{Lowered, Place, lower};
 use girih_tensor::schedule::Fusion;
 use std::collections::HashMap;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Places in a pool begin at multiples of this many bytes, which suits every device.
 const ALIGN: u64 = 256;
 
-/// The plans of a device, by the text of their graphs.
+/// How many plans a device keeps. A program that writes a number into each of its graphs makes a plan for each.
+const MOST_PLANS: usize = 512;
+
+/// The plans of a device, by the text of their graphs, and the memory that they share.
 #[derive(Default)]
-pub(crate) struct Plans(Mutex<HashMap<String, Arc<Plan>>>);
+pub(crate) struct Plans {
+    known: Mutex<Known>,
+    /// Held while a run is queued: runs of several threads must not mix in the pool.
+    pool: Mutex<Option<Buffer>>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// Plans with the number of their last use.
+    plans: HashMap<String, (Arc<Plan>, u64)>,
+    uses: u64,
+    compiled: usize,
+}
+
+impl Known {
+    fn get(&mut self, key: &str) -> Option<Arc<Plan>> {
+        self.uses += 1;
+        let (plan, used) = self.plans.get_mut(key)?;
+        *used = self.uses;
+        Some(plan.clone())
+    }
+    /// Keeps a plan, and forgets the one whose last use is longest ago if there are too many.
+    fn insert(&mut self, key: String, plan: Arc<Plan>) {
+        self.compiled += 1;
+        if self.plans.len() >= MOST_PLANS {
+            let oldest = self.plans.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone());
+            oldest.and_then(|key| self.plans.remove(&key));
+        }
+        self.plans.insert(key, (plan, self.uses));
+    }
+}
 
 impl Plans {
-    pub fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    /// How many were compiled.
+    pub fn compiled(&self) -> usize {
+        self.known().compiled
+    }
+    /// How many are kept.
+    pub fn kept(&self) -> usize {
+        self.known().plans.len()
+    }
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// The plan of a graph, which is compiled if there is none yet.
     pub fn of(&self, device: &Device, graph: &Graph) -> Result<Arc<Plan>, Diagnostic> {
         let key = graph.to_string();
-        if let Some(plan) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return Ok(plan.clone());
+        if let Some(plan) = self.known().get(&key) {
+            return Ok(plan);
         }
         let plan = Arc::new(Plan::new(device, lower(graph, Fusion::Full)?)?);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, plan.clone());
+        self.known().insert(key, plan.clone());
         Ok(plan)
     }
 }
 
 /// Where a value lies.
 enum Slot {
-    /// In the plan's pool.
-    Pooled(Buffer),
+    /// In the pool, from a byte on, so many bytes.
+    Pooled(u64, u64),
     /// In memory of its own, so many bytes.
     Own(u64),
 }
@@ -52,8 +93,8 @@ pub(crate) struct Plan {
     launches: Vec<(Program, Vec<Place>, [u32; 3])>,
     slots: Vec<Slot>,
     outputs: Vec<Place>,
-    /// Held while a run is queued: runs of several threads must not mix in the pool.
-    queueing: Mutex<()>,
+    /// How many bytes of the pool it needs.
+    pooled: u64,
 }
 
 impl Plan {
@@ -64,17 +105,22 @@ impl Plan {
             .load(&lowered.module, &kernels, &LoadOptions::default())
             .map_err(|mut found| found.swap_remove(0))?;
         let outputs: Vec<Place> = lowered.outputs.iter().map(|(place, _)| *place).collect();
-        let slots = slots(device, &lowered.slots, &outputs)?;
+        let (slots, pooled) = slots(&lowered.slots, &outputs);
         let launches = lowered.launches.into_iter().zip(programs);
         let launches = launches.map(|(launch, program)| (program, launch.arguments, launch.grid)).collect();
-        Ok(Plan { launches, slots, outputs, queueing: Mutex::default() })
+        Ok(Plan { launches, slots, outputs, pooled })
     }
 
     /// Computes the outputs.
     pub fn run(&self, device: &Device, inputs: &[Buffer]) -> Result<Vec<Buffer>, Diagnostic> {
         let runtime = device.runtime();
+        let mut pool = device.plans().pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = match pool.take().filter(|pool| pool.bytes() >= self.pooled) {
+            Some(large_enough) => large_enough,
+            None => runtime.allocate(Memory::of(self.pooled))?,
+        };
         let memory = |slot: &Slot| match slot {
-            Slot::Pooled(buffer) => Ok(buffer.clone()),
+            Slot::Pooled(from, bytes) => Ok(shared.slice(*from, *bytes)),
             Slot::Own(bytes) => runtime.allocate(Memory::of(*bytes)),
         };
         let slots = self.slots.iter().map(memory).collect::<Result<Vec<_>, _>>()?;
@@ -87,15 +133,15 @@ impl Plan {
             Command::Dispatch(Dispatch { program: program.clone(), arguments, grid: Grid::Workgroups(*grid) })
         };
         let commands: Vec<Command> = self.launches.iter().map(command).collect();
-        let queueing = self.queueing.lock().unwrap_or_else(PoisonError::into_inner);
         runtime.submit(&commands)?;
-        drop(queueing);
+        *pool = Some(shared.clone());
+        drop(pool);
         Ok(self.outputs.iter().map(place).collect())
     }
 }
 
-/// Memory for slots: one pool for all that hold no output.
-fn slots(device: &Device, sizes: &[u64], outputs: &[Place]) -> Result<Vec<Slot>, Diagnostic> {
+/// Where slots lie: in the pool if they hold no output. Gives how many bytes of it they need, too.
+fn slots(sizes: &[u64], outputs: &[Place]) -> (Vec<Slot>, u64) {
     let is_own = |slot: usize| outputs.contains(&Place::Slot(slot));
     let mut pooled = 0;
     let mut offsets = vec![];
@@ -103,11 +149,10 @@ fn slots(device: &Device, sizes: &[u64], outputs: &[Place]) -> Result<Vec<Slot>,
         offsets.push(pooled);
         pooled += if is_own(slot) { 0 } else { bytes.next_multiple_of(ALIGN) };
     }
-    let pool = device.runtime().allocate(Memory::of(pooled.max(ALIGN)))?;
     let slot = |(slot, bytes): (usize, &u64)| {
-        if is_own(slot) { Slot::Own(*bytes) } else { Slot::Pooled(pool.slice(offsets[slot], *bytes)) }
+        if is_own(slot) { Slot::Own(*bytes) } else { Slot::Pooled(offsets[slot], *bytes) }
     };
-    Ok(sizes.iter().enumerate().map(slot).collect())
+    (sizes.iter().enumerate().map(slot).collect(), pooled.max(ALIGN))
 }
 
 /// Computes tensors together.

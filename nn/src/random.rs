@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::tensor::Tensor;
-use girih_tensor::{Attr, AttrKind, Op};
+use girih_tensor::{Attr, AttrKind, Op, Shape};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A source of random numbers. Each call gives the numbers that follow those of the calls before.
@@ -35,11 +35,18 @@ impl Random {
         let radius = ((1.0_f32 - radius).log() * -2.0).sqrt();
         radius * (angle * std::f32::consts::TAU).cos() * deviation + mean
     }
+    /// For each row of unnormalised logarithms of probabilities along the last dimension, the number of an element that is drawn by its probability, an `i64`:
+    /// Gumbel, Statistical theory of extreme values, 1954.
+    #[track_caller]
+    pub fn categorical(&self, logits: &Tensor) -> Tensor {
+        let noise = -(-self.unit(&logits.shape()).log()).log();
+        (logits + noise).argmax(-1)
+    }
     /// Floats in [0, 1).
     #[track_caller]
     fn unit(&self, shape: &[u64]) -> Tensor {
-        let count: u64 = shape.iter().product();
-        let first = self.drawn.fetch_add(count, Ordering::Relaxed);
+        // A shape that is too large is refused by the operation; until then its numbers only have to be counted without overflow.
+        let first = self.drawn.fetch_add(Shape::of(shape).elements(), Ordering::Relaxed);
         // Both are inputs, so that other numbers are no other graph.
         let (seed, offset) = (self.device.scalar(self.seed), self.device.scalar(first));
         seed.apply(&[&offset], |g, x| g.push(Op::Random, x, vec![Attr::List(AttrKind::Sizes, shape.to_vec())]))

@@ -1,6 +1,6 @@
 //! Weights of modules as bytes of the format safetensors, which PyTorch and others read, too.
 //!
-//! Invariant: a module gets all of its parameters or none.
+//! Invariant: a module gets all of its parameters or none. A parameter of several paths is written by its first one, and read from a file that has it by more of them.
 
 use crate::device::Device;
 use crate::error::data;
@@ -10,6 +10,7 @@ use girih_base::diag::Diagnostic;
 use girih_ir::Scalar;
 use girih_tensor::TensorType;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use std::collections::{HashMap, HashSet};
 
 /// The parameters of a module by their paths.
 ///
@@ -37,11 +38,13 @@ pub fn to_bytes(module: &impl Module) -> crate::Result<Vec<u8>> {
 #[track_caller]
 pub fn from_bytes(module: &impl Module, bytes: &[u8]) -> crate::Result<()> {
     let file = SafeTensors::deserialize(bytes).map_err(|error| data(format!("these are no weights: {error}")))?;
-    let parameters = module.parameters();
+    let (parameters, paths) = (module.parameters(), module.paths());
+    let names: HashSet<&str> = paths.iter().map(|(path, _)| path.as_str()).collect();
     // The least of the names: the file keeps them in no order.
-    if let Some(name) = file.names().into_iter().filter(|name| !parameters.iter().any(|(path, _)| path == name)).min() {
+    if let Some(name) = file.names().into_iter().filter(|name| !names.contains(name)).min() {
         return Err(data(format!("the weights have `{name}`, which the module does not have")));
     }
+    tied(&file, &paths)?;
     let read = |(path, parameter): (String, Parameter)| {
         let Ok(view) = file.tensor(&path) else {
             return Err(data(format!("the module has `{path}`, which the weights do not have")));
@@ -58,6 +61,21 @@ pub fn from_bytes(module: &impl Module, bytes: &[u8]) -> crate::Result<()> {
     };
     let all = parameters.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
     all.into_iter().for_each(|(parameter, value)| parameter.set(value));
+    Ok(())
+}
+
+/// Refuses a file that has different numbers for two paths of one parameter.
+fn tied(file: &SafeTensors<'_>, paths: &[(String, Parameter)]) -> crate::Result<()> {
+    let mut first: HashMap<usize, &str> = HashMap::new();
+    for (path, parameter) in paths {
+        let before = *first.entry(parameter.address()).or_insert(path);
+        let (Ok(one), Ok(other)) = (file.tensor(before), file.tensor(path)) else { continue };
+        if one.data() != other.data() {
+            return Err(data(format!(
+                "`{before}` and `{path}` are one parameter in the module, and differ in the weights"
+            )));
+        }
+    }
     Ok(())
 }
 

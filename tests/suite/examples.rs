@@ -5,6 +5,9 @@ mod call;
 #[path = "../../examples/cats_and_dogs/main.rs"]
 #[expect(dead_code, reason = "the tests call what `main` calls")]
 mod cats_and_dogs;
+#[path = "../../examples/char_gpt/main.rs"]
+#[expect(dead_code, reason = "the tests call what `main` calls")]
+mod char_gpt;
 #[path = "../../examples/data.rs"]
 mod data;
 #[path = "../../examples/frame.rs"]
@@ -48,6 +51,26 @@ fn digits_are_read() {
     let (accuracy, digit, read) = mnist_like::run(1280, folder.path()).expect("it runs");
     assert!(accuracy > 0.8, "{accuracy} of the digits are read right");
     assert_eq!(i64::from(digit), read);
+}
+
+/// A text of one sentence again and again is soon known by heart.
+#[test]
+fn a_text_is_learnt() {
+    use clap::Parser;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (folder.path().join("text"), folder.path().to_str().expect("it is text"));
+    std::fs::write(&file, "the cat sat on the mat.\n".repeat(20)).expect("a text");
+    let file = file.to_str().expect("it is text");
+    let small = "--steps 300 --batch 4 --length 16 --features 32 --blocks 1 --write 24 --temperature 0.1 --device cpu";
+    let settings = ["char_gpt", "--text", file, "--out", out].into_iter().chain(small.split(' '));
+    let learnt = char_gpt::learn(&char_gpt::Settings::parse_from(settings)).expect("it learns");
+    assert!(learnt.losses[1] < 0.5 && learnt.losses[0] > 1.5, "the loss went {:?}", learnt.losses);
+    assert_eq!(learnt.written.chars().count(), 24);
+    assert!(learnt.written.contains("cat") || learnt.written.contains("the"), "{}", learnt.written);
+    assert!(folder.path().join("char_gpt.safetensors").is_file());
+    let missing =
+        char_gpt::Settings { text: Some(folder.path().join("none")), ..char_gpt::Settings::parse_from(["char_gpt"]) };
+    assert!(char_gpt::learn(&missing).err().expect("there is no text").to_string().contains("none"));
 }
 
 #[test]

@@ -29,6 +29,32 @@ impl Number {
             Number::Float(x) => x as i128,
         }
     }
+    /// Whether it is finite and has no fraction.
+    pub fn is_whole(self) -> bool {
+        match self {
+            Number::Int(_) => true,
+            Number::Float(x) => x.is_finite() && x.fract() == 0.0,
+        }
+    }
+    /// Whether it is a number of a type: integers are whole and in range, truth values are not NaN.
+    pub fn is_of(self, element: Scalar) -> bool {
+        if element == Scalar::Bool {
+            return !self.as_float().is_nan();
+        }
+        element.is_float() || (self.is_whole() && self.within(element).as_int() == self.as_int())
+    }
+    /// The nearest number of an integer type; floats stay.
+    pub fn within(self, element: Scalar) -> Number {
+        if element.is_float() || element == Scalar::Bool {
+            return self;
+        }
+        let (least, most) = if element.is_signed() {
+            (-(1i128 << (element.bits() - 1)), (1i128 << (element.bits() - 1)) - 1)
+        } else {
+            (0, (1i128 << element.bits()) - 1)
+        };
+        Number::Int(self.as_int().clamp(least, most))
+    }
 }
 
 impl fmt::Display for Number {

@@ -196,7 +196,8 @@ pub fn common(a: &Shape, b: &Shape) -> Option<Shape> {
     joined.collect::<Option<Vec<u64>>>().map(|lengths| Shape::of(&lengths))
 }
 
-/// The type that holds numbers of both: floats before integers before truth values, then the wider; signed if one is.
+/// The type that holds numbers of both, whichever comes first: floats before integers before truth values, then the wider one; `f32` for the two floats of 16 bits.
+/// Of integers one of which has a sign it is the narrowest signed type that holds both; none holds `u64` and signed numbers, which give `i64` and wrap.
 pub fn promote(a: Scalar, b: Scalar) -> Scalar {
     let kind = |s: Scalar| {
         if s == Scalar::Bool {
@@ -210,23 +211,18 @@ pub fn promote(a: Scalar, b: Scalar) -> Scalar {
     if a == b {
         return a;
     }
-    match kind(a).cmp(&kind(b)) {
-        std::cmp::Ordering::Less => b,
-        std::cmp::Ordering::Greater => a,
-        std::cmp::Ordering::Equal if a.is_float() => match a.bits().cmp(&b.bits()) {
-            std::cmp::Ordering::Less => b,
-            std::cmp::Ordering::Greater => a,
-            std::cmp::Ordering::Equal => Scalar::F32,
-        },
-        std::cmp::Ordering::Equal => {
-            let (wide, narrow) = if a.bits() >= b.bits() { (a, b) } else { (b, a) };
-            if wide.is_signed() || !narrow.is_signed() {
-                return wide;
-            }
-            let signed = |s: &&Scalar| s.is_signed() && s.bits() > wide.bits();
-            SIGNED.iter().find(signed).copied().unwrap_or(Scalar::I64)
-        }
+    if kind(a) != kind(b) {
+        return if kind(a) > kind(b) { a } else { b };
     }
+    if a.is_float() && a.bits() == b.bits() {
+        return Scalar::F32;
+    }
+    if a.is_float() || a.is_signed() == b.is_signed() {
+        return if a.bits() > b.bits() { a } else { b };
+    }
+    let (signed, unsigned) = if a.is_signed() { (a, b) } else { (b, a) };
+    let holds = |s: &&Scalar| s.bits() >= signed.bits() && s.bits() > unsigned.bits();
+    SIGNED.iter().find(holds).copied().unwrap_or(Scalar::I64)
 }
 
 /// Signed integers, the narrowest first.

@@ -106,6 +106,41 @@ pub(crate) fn erf(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivati
     let factor = scaled(g, bell, std::f64::consts::FRAC_2_SQRT_PI)?;
     times(g, dy, factor)
 }
+/// The opposite of that of [`erf`].
+pub(crate) fn erfc(g: &mut Graph, node: &Node, y: NodeId, dy: NodeId) -> Derivatives {
+    let minus = g.op(Op::Neg, &[dy])?;
+    erf(g, node, y, minus)
+}
+/// exp(x), which is more exact than y + 1.
+pub(crate) fn expm1(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivatives {
+    let factor = g.op(Op::Exp, &node.operands)?;
+    times(g, dy, factor)
+}
+/// 1 / (1 + x).
+pub(crate) fn log1p(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivatives {
+    let one = g.number(dy, 1.0)?;
+    let divisor = g.op(Op::Add, &[one, node.operands[0]])?;
+    over(g, dy, divisor)
+}
+/// y (1 - y).
+pub(crate) fn sigmoid(g: &mut Graph, _: &Node, y: NodeId, dy: NodeId) -> Derivatives {
+    let one = g.number(y, 1.0)?;
+    let rest = g.op(Op::Sub, &[one, y])?;
+    let factor = g.op(Op::Mul, &[y, rest])?;
+    times(g, dy, factor)
+}
+pub(crate) fn softplus(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivatives {
+    let factor = g.op(Op::Sigmoid, &node.operands)?;
+    times(g, dy, factor)
+}
+pub(crate) fn sinh(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivatives {
+    let factor = g.op(Op::Cosh, &node.operands)?;
+    times(g, dy, factor)
+}
+pub(crate) fn cosh(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivatives {
+    let factor = g.op(Op::Sinh, &node.operands)?;
+    times(g, dy, factor)
+}
 pub(crate) fn convert(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivatives {
     let from = g.ty(node.operands[0]).element;
     if !from.is_float() {
@@ -129,17 +164,22 @@ pub(crate) fn div(g: &mut Graph, node: &Node, y: NodeId, dy: NodeId) -> Derivati
     let db = g.op(Op::Mul, &[da, y])?;
     Ok(vec![Some(da), Some(g.op(Op::Neg, &[db])?)])
 }
-/// y b / a, and y log(a).
+/// b a^(b - 1), which is 0 where b is 0, and y log(a), which is 0 where a is 0 and b not below.
 pub(crate) fn pow(g: &mut Graph, node: &Node, y: NodeId, dy: NodeId) -> Derivatives {
     let (a, b) = (node.operands[0], node.operands[1]);
-    let one = g.number(b, 1.0)?;
+    let (one, zero) = (g.number(b, 1.0)?, g.number(b, 0.0)?);
     let less = g.op(Op::Sub, &[b, one])?;
     let power = g.op(Op::Pow, &[a, less])?;
     let power = g.op(Op::Mul, &[power, b])?;
-    let da = g.op(Op::Mul, &[dy, power])?;
+    let power = g.op(Op::Mul, &[dy, power])?;
+    let is_constant = g.op(Op::Eq, &[b, zero])?;
+    let da = g.op(Op::Where, &[is_constant, zero, power])?;
     let log = g.op(Op::Log, &[a])?;
     let log = g.op(Op::Mul, &[log, y])?;
-    Ok(vec![Some(da), Some(g.op(Op::Mul, &[dy, log])?)])
+    let log = g.op(Op::Mul, &[dy, log])?;
+    let (is_zero, is_not_below) = (g.op(Op::Eq, &[a, zero])?, g.op(Op::Ge, &[b, zero])?);
+    let stays = g.op(Op::And, &[is_zero, is_not_below])?;
+    Ok(vec![Some(da), Some(g.op(Op::Where, &[stays, zero, log])?)])
 }
 /// x / (x x + y y), and -y / (x x + y y).
 pub(crate) fn atan2(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivatives {
@@ -176,11 +216,51 @@ fn repeated(g: &mut Graph, node: &Node, x: NodeId) -> Made<NodeId> {
 pub(crate) fn sum(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivatives {
     Ok(vec![Some(repeated(g, node, dy)?)])
 }
-pub(crate) fn prod(g: &mut Graph, node: &Node, y: NodeId, dy: NodeId) -> Derivatives {
-    let product = g.op(Op::Mul, &[dy, y])?;
-    let product = repeated(g, node, product)?;
-    over(g, product, node.operands[0])
+/// The product of the others: of those that are not 0, and 0 where another one is 0.
+pub(crate) fn prod(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivatives {
+    let (x, axes) = (node.operands[0], node.list(AttrKind::Axes));
+    let (zero, one) = (g.number(x, 0.0)?, g.number(x, 1.0)?);
+    let is_zero = g.op(Op::Eq, &[x, zero])?;
+    let (factors, zeros) = (g.op(Op::Where, &[is_zero, one, x])?, g.op(Op::Where, &[is_zero, one, zero])?);
+    let (product, count) = (g.spread(Op::Prod, factors, axes)?, g.spread(Op::Sum, zeros, axes)?);
+    let others = g.op(Op::Div, &[product, factors])?;
+    let has_other = g.op(Op::Gt, &[count, zeros])?;
+    let others = g.op(Op::Where, &[has_other, zero, others])?;
+    let dy = repeated(g, node, dy)?;
+    times(g, dy, others)
 }
+/// exp(x - y); 0 where all of x is minus infinity.
+pub(crate) fn log_sum_exp(g: &mut Graph, node: &Node, y: NodeId, dy: NodeId) -> Derivatives {
+    let (zero, least) = (g.number(y, 0.0)?, g.number(y, f64::NEG_INFINITY)?);
+    let is_least = g.op(Op::Eq, &[y, least])?;
+    let y = g.op(Op::Where, &[is_least, zero, y])?;
+    let (y, dy) = (repeated(g, node, y)?, repeated(g, node, dy)?);
+    let below = g.op(Op::Sub, &[node.operands[0], y])?;
+    let share = g.op(Op::Exp, &[below])?;
+    times(g, dy, share)
+}
+/// y (dy - the sum of dy y).
+pub(crate) fn softmax(g: &mut Graph, node: &Node, y: NodeId, dy: NodeId) -> Derivatives {
+    let product = g.op(Op::Mul, &[dy, y])?;
+    let sum = g.spread(Op::Sum, product, node.list(AttrKind::Axes))?;
+    let rest = g.op(Op::Sub, &[dy, sum])?;
+    times(g, y, rest)
+}
+/// dy - exp(y) times the sum of dy.
+pub(crate) fn log_softmax(g: &mut Graph, node: &Node, y: NodeId, dy: NodeId) -> Derivatives {
+    let sum = g.spread(Op::Sum, dy, node.list(AttrKind::Axes))?;
+    let share = g.op(Op::Exp, &[y])?;
+    let part = g.op(Op::Mul, &[share, sum])?;
+    Ok(vec![Some(g.op(Op::Sub, &[dy, part])?)])
+}
+/// Sums of all from an element on.
+pub(crate) fn cumsum(g: &mut Graph, node: &Node, _: NodeId, dy: NodeId) -> Derivatives {
+    let axis = node.axis();
+    let back = g.along(Op::Flip, dy, &[axis as u64])?;
+    let sums = g.at_axis(node.op, &[back], axis)?;
+    Ok(vec![Some(g.along(Op::Flip, sums, &[axis as u64])?)])
+}
+
 /// In equal parts to all elements that are the result.
 pub(crate) fn extremes(g: &mut Graph, node: &Node, y: NodeId, dy: NodeId) -> Derivatives {
     let x = node.operands[0];

@@ -7,6 +7,7 @@ use super::attrs::{Attr, AttrKind, Holds};
 use super::graph::list;
 use super::ops::Op;
 use super::row::Arity;
+use super::schedule::MOST_COLUMNS;
 use super::size::{Shape, TensorType};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -16,8 +17,8 @@ type Types<'a> = [&'a TensorType];
 
 /// The most dimensions.
 const MOST_RANK: usize = 12;
-/// The most elements: positions are numbers of 32 bits in kernels.
-const MOST_ELEMENTS: u64 = 1 << 31;
+/// The most elements: positions are signed numbers of 32 bits in kernels, and those of the last tile may lie this far behind the last element.
+const MOST_ELEMENTS: u64 = (1 << 31) - 4096;
 
 /// The type of an operation's result.
 pub fn result(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
@@ -39,14 +40,13 @@ pub fn result(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
         return type_error(op, types, &format!("does not take elements of type {}", ty.element));
     }
     let ty = (row.infer)(op, types, attrs)?;
-    let elements = ty.shape.lengths().iter().try_fold(1u64, |all, length| all.checked_mul(*length));
+    // Dimensions of length 0 count as 1, so that no product of some of the lengths is too large either.
+    let elements = ty.shape.lengths().iter().try_fold(1u64, |all, length| all.checked_mul(*length.max(&1)));
     if ty.shape.rank() > MOST_RANK || elements.is_none_or(|all| all > MOST_ELEMENTS) {
-        return shape_error(
-            op,
-            types,
-            &format!("would give {ty}, but a tensor has at most {MOST_RANK} dimensions and 2^31 elements"),
-        );
+        let limit = format!("a tensor has at most {MOST_RANK} dimensions and {MOST_ELEMENTS} elements");
+        return shape_error(op, types, &format!("would give {ty}, but {limit}"));
     }
+    fitting(op, types, attrs, ty.element)?;
     Ok(ty)
 }
 
@@ -55,6 +55,22 @@ fn holds(attr: &Attr) -> bool {
         (attr, attr.kind().holds()),
         (Attr::List(..), Holds::List) | (Attr::Number(..), Holds::Number) | (Attr::Element(..), Holds::Element)
     )
+}
+
+/// Refuses numbers that are none of the result's type: 0.5 among integers. Bounds of `clamp` may be beyond the type.
+fn fitting(op: Op, types: &Types<'_>, attrs: &[Attr], element: Scalar) -> Made<()> {
+    for attr in attrs {
+        let Attr::Number(kind, number) = attr else { continue };
+        let number_of_type = if op == Op::Clamp && number.is_whole() { number.within(element) } else { *number };
+        if !number_of_type.is_of(element) {
+            return type_error(
+                op,
+                types,
+                &format!("has {number} in `{}`, which is no number of type {element}", kind.name()),
+            );
+        }
+    }
+    Ok(())
 }
 
 fn sentence(op: Op, types: &Types<'_>, why: &str) -> String {
@@ -185,6 +201,14 @@ pub fn along(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
     }
     Ok(types[0].clone())
 }
+/// The operand's type, along an axis that one tile holds.
+pub fn scan(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
+    let axis = axis(op, types, attrs)?;
+    if types[0].shape.length(axis) > MOST_COLUMNS {
+        return shape_error(op, types, &format!("takes at most {MOST_COLUMNS} elements; `cumsum` takes more"));
+    }
+    Ok(types[0].clone())
+}
 /// Dimensions of length 1 repeated.
 pub fn broadcast(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
     let sizes = list(attrs, AttrKind::Sizes);
@@ -259,15 +283,17 @@ fn with_length(ty: &TensorType, axis: usize, length: u64) -> TensorType {
     lengths[axis] = length;
     ty.with_shape(Shape::of(&lengths))
 }
-/// How far the windows reach: one more than the last position.
-fn reach(windows: u64, window: u64, stride: u64, dilation: u64) -> u64 {
-    if windows == 0 || window == 0 { 0 } else { (windows - 1) * stride + (window - 1) * dilation + 1 }
+/// Whether windows lie inside a length.
+fn fit_windows(windows: u64, window: u64, stride: u64, dilation: u64, length: u64) -> bool {
+    let (Some(before), Some(inside)) = (windows.checked_sub(1), window.checked_sub(1)) else { return true };
+    let last = before.checked_mul(stride).and_then(|start| start.checked_add(inside.checked_mul(dilation)?));
+    last.is_some_and(|last| last < length)
 }
 /// Windows of a longer axis.
 pub fn skew(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
     let (axis, length, stride, dilation) = skewed(op, types, attrs)?;
     let shape = &types[0].shape;
-    if reach(length, shape.length(shape.rank() - 1), stride, dilation) > shape.length(axis) {
+    if !fit_windows(length, shape.length(shape.rank() - 1), stride, dilation, shape.length(axis)) {
         return shape_error(op, types, &format!("has no room for {length} windows"));
     }
     Ok(with_length(types[0], axis, length))
@@ -276,15 +302,19 @@ pub fn skew(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
 pub fn unskew(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
     let (axis, length, stride, dilation) = skewed(op, types, attrs)?;
     let shape = &types[0].shape;
-    if reach(shape.length(axis), shape.length(shape.rank() - 1), stride, dilation) > length {
+    if !fit_windows(shape.length(axis), shape.length(shape.rank() - 1), stride, dilation, length) {
         return shape_error(op, types, &format!("does not fit into a length of {length}"));
     }
     Ok(with_length(types[0], axis, length))
 }
 /// How many windows there are; none if not even one fits.
 pub fn windows_of(length: u64, window: u64, stride: u64, dilation: u64) -> Option<u64> {
-    let one = window.checked_sub(1)?.checked_mul(dilation)? + 1;
+    let one = window.checked_sub(1)?.checked_mul(dilation)?.checked_add(1)?;
     Some(length.checked_sub(one)? / stride + 1)
+}
+/// The same in a length with padding on both sides.
+fn padded_windows(length: u64, padding: u64, window: u64, stride: u64, dilation: u64) -> Option<u64> {
+    windows_of(padding.checked_mul(2)?.checked_add(length)?, window, stride, dilation)
 }
 /// A new last dimension of windows.
 pub fn windows(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
@@ -368,7 +398,11 @@ pub fn conv2d(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
     let padding: [u64; 2] = numbers(op, types, attrs, AttrKind::Padding)?;
     let dilation: [u64; 2] = positive(op, types, attrs, AttrKind::Dilation)?;
     let [groups] = positive(op, types, attrs, AttrKind::Groups)?;
-    if x.rank() != 4 || w.rank() != 4 || x.length(1) != w.length(1) * groups || !w.length(0).is_multiple_of(groups) {
+    if x.rank() != 4
+        || w.rank() != 4
+        || Some(x.length(1)) != w.length(1).checked_mul(groups)
+        || !w.length(0).is_multiple_of(groups)
+    {
         return shape_error(
             op,
             types,
@@ -378,7 +412,7 @@ pub fn conv2d(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
     if types[0].element != types[1].element {
         return type_error(op, types, "needs operands of one element type");
     }
-    let count = |i: usize| windows_of(x.length(2 + i) + 2 * padding[i], w.length(2 + i), stride[i], dilation[i]);
+    let count = |i: usize| padded_windows(x.length(2 + i), padding[i], w.length(2 + i), stride[i], dilation[i]);
     let (Some(height), Some(width)) = (count(0), count(1)) else {
         return shape_error(op, types, "has no room for the window");
     };
@@ -393,7 +427,7 @@ pub fn pool2d(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
     if x.rank() != 4 {
         return shape_error(op, types, "needs [images, channels, height, width]");
     }
-    let count = |i: usize| windows_of(x.length(2 + i) + 2 * padding[i], window[i], stride[i], 1);
+    let count = |i: usize| padded_windows(x.length(2 + i), padding[i], window[i], stride[i], 1);
     let (Some(height), Some(width)) = (count(0), count(1)) else {
         return shape_error(op, types, "has no room for the window");
     };

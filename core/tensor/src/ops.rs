@@ -12,11 +12,13 @@ use super::derivatives as g;
 use super::infer;
 use super::row::Meaning::{Compound, Pointwise};
 pub use super::row::{Arity, Derivative, Meaning, Reduction, Row, View};
-use girih_ir::{Op as Ir, ScalarSet};
+use girih_ir::{Op as Ir, Scalar, ScalarSet};
 
 const FLOATS: ScalarSet = ScalarSet::FLOATS;
 const NUMBERS: ScalarSet = ScalarSet::NUMBERS;
 const BOOL: ScalarSet = ScalarSet::BOOL;
+/// What memory adds to in one step on every device.
+const WORDS: ScalarSet = ScalarSet::of(&[Scalar::I32, Scalar::U32, Scalar::F32]);
 
 /// An operation of the IR on elements.
 const fn unary(name: &'static str, op: Ir, set: ScalarSet) -> Row {
@@ -102,8 +104,8 @@ ops! {
     Div: binary("div", Ir::Div, NUMBERS).derive(g::div), "Quotient; integers truncate towards zero, x / 0 is x.";
     Rem: binary("rem", Ir::Rem, ScalarSet::INTEGERS), "Remainder of `div`, with the dividend's sign; x rem 0 is 0.";
     Pow: binary("pow", Ir::Pow, FLOATS).derive(g::pow), "x to the power of y.";
-    Max: binary("max", Ir::Max, NUMBERS).derive(g::extreme), "The greater; if one is NaN, the other one. Where both are equal, each takes half of the derivative.";
-    Min: binary("min", Ir::Min, NUMBERS).derive(g::extreme), "The lesser; if one is NaN, the other one. Where both are equal, each takes half of the derivative.";
+    Max: binary("max", Ir::Max, NUMBERS).derive(g::extreme), "The greater; NaN if one is NaN. Where both are equal, each takes half of the derivative.";
+    Min: binary("min", Ir::Min, NUMBERS).derive(g::extreme), "The lesser; NaN if one is NaN. Where both are equal, each takes half of the derivative.";
     Atan2: binary("atan2", Ir::Atan2, FLOATS).derive(g::atan2), "`atan2 y, x`: the angle of the point (x, y), in radians.";
     And: binary("and", Ir::And, ScalarSet::BITS), "Bitwise and.";
     Or: binary("or", Ir::Or, ScalarSet::BITS), "Bitwise or.";
@@ -123,34 +125,40 @@ ops! {
     Sign: Row::new("sign", 1, Compound(d::sign)).of(ScalarSet::NEGATABLE), "-1, 0 or 1.";
     Square: Row::new("square", 1, Compound(d::square)).of(NUMBERS).through(), "x * x.";
     Reciprocal: made("reciprocal", d::reciprocal), "1 / x.";
-    Erf: made("erf", d::erf).derive(g::erf), "The error function, by a polynomial that is right to 2e-7.";
-    Sigmoid: made("sigmoid", d::sigmoid), "1 / (1 + exp(-x)).";
-    Relu: made("relu", d::relu).of(NUMBERS), "x where it is positive, else 0.";
+    Erf: made("erf", d::erf).derive(g::erf), "The error function, right to 2e-7.";
+    Erfc: made("erfc", d::erfc).derive(g::erfc), "1 - erf(x), with the digits that this difference loses.";
+    Expm1: made("expm1", d::expm1).derive(g::expm1), "exp(x) - 1, with the digits that this difference loses.";
+    Log1p: made("log1p", d::log1p).derive(g::log1p), "log(1 + x), with the digits that this sum loses.";
+    Sigmoid: made("sigmoid", d::sigmoid).derive(g::sigmoid), "1 / (1 + exp(-x)).";
+    Relu: made("relu", d::relu).of(NUMBERS), "0 where x is at most 0, else x; NaN stays.";
     Silu: made("silu", d::silu), "x * sigmoid(x).";
     Gelu: made("gelu", d::gelu), "x / 2 * (1 + erf(x / sqrt 2)).";
-    Softplus: made("softplus", d::softplus), "log(1 + exp(x)), without overflow.";
-    Sinh: made("sinh", d::sinh), "Hyperbolic sine.";
-    Cosh: made("cosh", d::cosh), "Hyperbolic cosine.";
-    Clamp: made("clamp", d::clamp).of(NUMBERS).attrs(&[Value, Above]), "x, but at least the first number and at most the second.";
+    Softplus: made("softplus", d::softplus).derive(g::softplus), "log(1 + exp(x)), without overflow.";
+    Sinh: made("sinh", d::sinh).derive(g::sinh), "Hyperbolic sine.";
+    Cosh: made("cosh", d::cosh).derive(g::cosh), "Hyperbolic cosine.";
+    Clamp: made("clamp", d::clamp).of(NUMBERS).attrs(&[Value, Above]), "x, but at least the first number and at most the second; NaN stays.";
     IsNan: Row::new("isnan", 1, Compound(d::is_nan)).of(FLOATS).infer(infer::truth), "Whether x is not a number.";
 
     // Along axes.
-    Sum: reduce("sum", Reduction::Sum, NUMBERS).derive(g::sum), "Sum along axes.";
-    Prod: reduce("prod", Reduction::Prod, NUMBERS).derive(g::prod), "Product along axes. Its derivative divides by elements, which must not be 0.";
-    Amax: reduce("amax", Reduction::Max, NUMBERS).derive(g::extremes), "The greatest along axes. Equal ones share the derivative.";
-    Amin: reduce("amin", Reduction::Min, NUMBERS).derive(g::extremes), "The least along axes. Equal ones share the derivative.";
-    ArgMax: position("argmax", Reduction::ArgMax), "Where the first greatest is along the axis, an `i64`.";
-    ArgMin: position("argmin", Reduction::ArgMin), "Where the first least is along the axis, an `i64`.";
+    Sum: reduce("sum", Reduction::Sum, NUMBERS).derive(g::sum), "Sum along axes; short floats are summed as `f32`.";
+    Prod: reduce("prod", Reduction::Prod, NUMBERS).derive(g::prod), "Product along axes. Its second derivative is right where no element is 0.";
+    Amax: reduce("amax", Reduction::Max, NUMBERS).derive(g::extremes), "The greatest along axes; NaN if one is. Equal ones share the derivative.";
+    Amin: reduce("amin", Reduction::Min, NUMBERS).derive(g::extremes), "The least along axes; NaN if one is. Equal ones share the derivative.";
+    ArgMax: position("argmax", Reduction::ArgMax), "Where the first greatest, or the first NaN, is along the axis, an `i64`.";
+    ArgMin: position("argmin", Reduction::ArgMin), "Where the first least, or the first NaN, is along the axis, an `i64`.";
     Any: reduce("any", Reduction::Any, BOOL), "Whether some element along axes is true.";
     All: reduce("all", Reduction::All, BOOL), "Whether all elements along axes are true.";
     Mean: reduce_by("mean", d::mean), "The mean along axes.";
     Var: reduce_by("var", d::var), "The mean of squared distances from the mean along axes.";
-    LogSumExp: reduce_by("logsumexp", d::log_sum_exp), "log(sum(exp(x))) along axes, without overflow.";
-    Softmax: made("softmax", d::softmax).attrs(&[Axes]).infer(infer::along), "exp(x) / sum(exp(x)) along axes, without overflow.";
-    LogSoftmax: made("log_softmax", d::log_softmax).attrs(&[Axes]).infer(infer::along), "The logarithm of `softmax`.";
+    LogSumExp: reduce_by("logsumexp", d::log_sum_exp).derive(g::log_sum_exp), "log(sum(exp(x))) along axes, without overflow.";
+    Softmax: made("softmax", d::softmax).attrs(&[Axes]).infer(infer::along).derive(g::softmax), "exp(x) / sum(exp(x)) along axes, without overflow.";
+    LogSoftmax: made("log_softmax", d::log_softmax).attrs(&[Axes]).infer(infer::along).derive(g::log_softmax), "The logarithm of `softmax`.";
     Normalise: made("normalise", d::normalise).attrs(&[Axes, Value]).infer(infer::along), "(x - mean) / sqrt(var + a number) along axes: layer norm, group norm and batch norm without their factors.";
-    CumSum: Row::new("cumsum", 1, Compound(d::cumsum)).of(NUMBERS).attrs(&[Axis]).infer(infer::along).through(),
+    CumSum: Row::new("cumsum", 1, Compound(d::cumsum)).of(NUMBERS).attrs(&[Axis]).infer(infer::along).derive(g::cumsum),
         "Sums of all elements up to this one along the axis.";
+
+    Scan: Row::new("scan", 1, Meaning::Scan).of(NUMBERS).attrs(&[Axis]).infer(infer::scan).derive(g::cumsum),
+        "The same along an axis of at most 4096 elements: what `cumsum` is made of.";
 
     // Elements moved.
     Broadcast: view("broadcast", View::Broadcast).attrs(&[Sizes]).infer(infer::broadcast).derive(g::broadcast), "Dimensions of length 1 repeated.";
@@ -171,7 +179,9 @@ ops! {
     Gather: Row::new("gather", 2, Meaning::Gather).attrs(&[Axis]).infer(infer::gather).derive(g::gather),
         "Along the axis, the elements at the positions that the second tensor holds. The other dimensions are equal. An element beyond the end is 0.";
     ScatterAdd: Row::new("scatter_add", 3, Compound(d::scatter_add)).of(NUMBERS).attrs(&[Axis]).infer(infer::scatter).derive(g::scatter_add),
-        "`scatter_add x, index, y`: x, with each element of y added along the axis at the position that the index holds. The sums are in order.";
+        "`scatter_add x, index, y`: x, with each element of y added along the axis at the position that the index holds. A position beyond the end adds nothing. Sums of floats of 16 and 32 bits are in no order, so their last digits may change from run to run.";
+    AddAt: Row::new("add_at", 3, Meaning::AddAt).of(WORDS).attrs(&[Axis]).infer(infer::scatter).derive(g::scatter_add),
+        "The same of elements of 32 bits: what `scatter_add` of at most 32 bits is made of.";
     IndexSelect: Row::new("index_select", 2, Compound(d::index_select)).attrs(&[Axis]).infer(infer::index_select).through(),
         "The slices along the axis at the positions that the second tensor, of one dimension, holds.";
 
@@ -212,6 +222,8 @@ impl Op {
             | Meaning::View(_)
             | Meaning::Concat
             | Meaning::Gather
+            | Meaning::Scan
+            | Meaning::AddAt
             | Meaning::Matmul => None,
         }
     }

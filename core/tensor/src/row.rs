@@ -78,6 +78,10 @@ pub enum Meaning {
     Concat,
     /// Elements at positions that another tensor holds.
     Gather,
+    /// Each element becomes the sum of those up to it along an axis.
+    Scan,
+    /// Elements are added to a tensor at positions that another tensor holds.
+    AddAt,
     /// Products of matrices.
     Matmul,
     /// What these other operations mean together.

@@ -124,7 +124,13 @@ impl Grower<'_> {
         if let Meaning::Matmul = node.op.row().meaning {
             return self.grow(root, Split::Matrices).0;
         }
+        if let Meaning::Scan = node.op.row().meaning {
+            return self.grow(root, Split::Columns(vec![node.axis()])).0;
+        }
         let (mut best, mut most) = self.grow(root, Split::Columns(vec![]));
+        if let Meaning::AddAt = node.op.row().meaning {
+            return best;
+        }
         let mut tries: Vec<Split> = vec![];
         if !matches!(node.op.row().meaning, Meaning::Reduce(_)) {
             for first in 0..rank {
@@ -191,7 +197,8 @@ impl Grower<'_> {
         let small = group.members.len() < MOST_NODES;
         let repeated = ways.iter().any(|way| way.repeated);
         match node.op.row().meaning {
-            Meaning::Input | Meaning::Compound(_) => false,
+            // Scans and sums at positions need tiles of their own.
+            Meaning::Input | Meaning::Compound(_) | Meaning::Scan | Meaning::AddAt => false,
             Meaning::Full | Meaning::Iota => true,
             Meaning::View(_) | Meaning::Concat => small && ways.len() <= 4,
             Meaning::Pointwise(_) | Meaning::Convert | Meaning::Gather => {
@@ -236,7 +243,7 @@ impl Grower<'_> {
 fn moves(node: &Node) -> bool {
     match node.op.row().meaning {
         Meaning::View(View::Broadcast | View::Reshape) => false,
-        Meaning::View(_) | Meaning::Concat | Meaning::Gather | Meaning::Matmul => true,
+        Meaning::View(_) | Meaning::Concat | Meaning::Gather | Meaning::Matmul | Meaning::Scan | Meaning::AddAt => true,
         Meaning::Input
         | Meaning::Full
         | Meaning::Iota
@@ -293,7 +300,14 @@ fn through(graph: &Graph, node: &Node, way: &Access) -> Vec<Access> {
     let all = || way.along.iter().fold(Along::None, |a, b| a.and(*b));
     match node.op.row().meaning {
         Meaning::Input | Meaning::Full | Meaning::Iota | Meaning::Compound(_) => vec![],
-        Meaning::Pointwise(_) | Meaning::Convert | Meaning::Concat => vec![way.clone(); node.operands.len()],
+        Meaning::Pointwise(_) | Meaning::Convert | Meaning::Concat | Meaning::Scan => {
+            vec![way.clone(); node.operands.len()]
+        }
+        // Positions and what is added are read by a kernel of its own, in which each element is a row.
+        Meaning::AddAt => {
+            let rows = Access { along: vec![Along::Rows; way.along.len()], repeated: true };
+            vec![way.clone(), rows.clone(), rows]
+        }
         Meaning::View(view) => vec![with(through_view(node, view, graph.shape(node.operands[0]), &way.along))],
         Meaning::Gather => {
             let mut along = way.along.clone();

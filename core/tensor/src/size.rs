@@ -41,9 +41,9 @@ impl Shape {
     pub fn length(&self, axis: usize) -> u64 {
         self.0.get(axis).map_or(1, |size| size.length())
     }
-    /// How many elements there are.
+    /// How many elements there are; the greatest number where they cannot be counted, which no tensor's shape is.
     pub fn elements(&self) -> u64 {
-        self.0.iter().map(|size| size.length()).product()
+        self.0.iter().map(|size| size.length()).fold(1, u64::saturating_mul)
     }
     /// How many elements lie between two neighbours of each dimension, if they lie in order.
     pub fn strides(&self) -> Vec<u64> {

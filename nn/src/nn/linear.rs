@@ -1,4 +1,6 @@
 //! A linear layer: x w + b.
+//!
+//! Invariant: weights lie as PyTorch keeps them, features out before features in, so files of weights fit both.
 
 use super::{Parameter, module};
 use crate::random::Random;
@@ -7,7 +9,7 @@ use crate::tensor::Tensor;
 /// x w + b along the last dimension.
 #[derive(Clone, Debug)]
 pub struct Linear {
-    /// [features in, features out].
+    /// [features out, features in].
     pub weight: Parameter,
     /// [features out].
     pub bias: Option<Parameter>,
@@ -19,7 +21,7 @@ impl Linear {
     #[track_caller]
     pub fn new(random: &Random, inputs: u64, outputs: u64) -> Linear {
         let bound = 1.0 / (inputs.max(1) as f32).sqrt();
-        let weight = Parameter::new(random.uniform([inputs, outputs], -bound, bound));
+        let weight = Parameter::new(random.uniform([outputs, inputs], -bound, bound));
         Linear { weight, bias: Some(Parameter::new(random.uniform([outputs], -bound, bound))) }
     }
     /// The same without the summand.
@@ -30,7 +32,7 @@ impl Linear {
     /// Of [.., features in]: [.., features out].
     #[track_caller]
     pub fn forward(&self, x: &Tensor) -> Tensor {
-        let product = x.matmul(&self.weight.get());
+        let product = x.matmul(&self.weight.get().transpose(0, 1));
         match &self.bias {
             Some(bias) => product + bias.get(),
             None => product,

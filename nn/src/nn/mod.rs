@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `linear` | [`Linear`] |
 //! | `conv` | [`Conv2d`] |
-//! | `norm` | [`LayerNorm`], [`BatchNorm2d`] |
+//! | `norm` | [`LayerNorm`], [`RmsNorm`], [`BatchNorm2d`] |
 //! | `embedding` | [`Embedding`] |
 //! | `dropout` | [`Dropout`] |
 //! | `attention` | [`Attention`] |
@@ -24,17 +24,24 @@ pub use conv::Conv2d;
 pub use dropout::Dropout;
 pub use embedding::Embedding;
 pub use linear::Linear;
-pub use norm::{BatchNorm2d, LayerNorm};
+pub use norm::{BatchNorm2d, LayerNorm, RmsNorm};
 
 use crate::tensor::Tensor;
+use std::cell::Cell;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+
+thread_local! {
+    /// How many times this thread has changed parameters: a traced function must not.
+    static CHANGES: Cell<u64> = const { Cell::new(0) };
+}
 
 /// A tensor that training changes. Clones are the same parameter.
 #[derive(Clone, Debug)]
-pub struct Parameter(Arc<Cell>);
+pub struct Parameter(Arc<Kept>);
 
 #[derive(Debug)]
-struct Cell {
+struct Kept {
     value: Mutex<Tensor>,
     is_trained: bool,
 }
@@ -42,11 +49,11 @@ struct Cell {
 impl Parameter {
     /// A parameter that an optimiser changes by its derivative.
     pub fn new(value: Tensor) -> Parameter {
-        Parameter(Arc::new(Cell { value: Mutex::new(value), is_trained: true }))
+        Parameter(Arc::new(Kept { value: Mutex::new(value), is_trained: true }))
     }
     /// A tensor that is kept with a module and that the module changes by itself: the mean of batches seen so far.
     pub fn untrained(value: Tensor) -> Parameter {
-        Parameter(Arc::new(Cell { value: Mutex::new(value), is_trained: false }))
+        Parameter(Arc::new(Kept { value: Mutex::new(value), is_trained: false }))
     }
     /// What it is now.
     pub fn get(&self) -> Tensor {
@@ -54,7 +61,15 @@ impl Parameter {
     }
     /// Changes it.
     pub fn set(&self, value: Tensor) {
+        CHANGES.set(CHANGES.get() + 1);
         *self.0.value.lock().unwrap_or_else(PoisonError::into_inner) = value;
+    }
+    /// How many times this thread has changed parameters.
+    pub(crate) fn changes() -> u64 {
+        CHANGES.get()
+    }
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
     /// Whether an optimiser changes it.
     pub fn is_trained(&self) -> bool {
@@ -74,19 +89,22 @@ pub trait Module {
     fn parameter(&self) -> Option<&Parameter> {
         None
     }
-    /// All its parameters by their paths, in order. One that is there twice is listed once.
-    fn parameters(&self) -> Vec<(String, Parameter)> {
+    /// All its parameters by their paths, in order. One that is there twice has two paths.
+    fn paths(&self) -> Vec<(String, Parameter)> {
         let mut all: Vec<(String, Parameter)> =
             self.parameter().map(|own| (String::new(), own.clone())).into_iter().collect();
         for (name, part) in self.parts() {
-            for (path, parameter) in part.parameters() {
-                if !all.iter().any(|(_, known)| known.is(&parameter)) {
-                    let path = if path.is_empty() { name.clone() } else { format!("{name}.{path}") };
-                    all.push((path, parameter));
-                }
-            }
+            all.extend(part.paths().into_iter().map(|(path, parameter)| {
+                let path = if path.is_empty() { name.clone() } else { format!("{name}.{path}") };
+                (path, parameter)
+            }));
         }
         all
+    }
+    /// All its parameters by their paths, in order. One that is there twice is listed once, by its first path.
+    fn parameters(&self) -> Vec<(String, Parameter)> {
+        let mut known = HashSet::new();
+        self.paths().into_iter().filter(|(_, parameter)| known.insert(parameter.address())).collect()
     }
 }
 

@@ -29,6 +29,27 @@ impl LayerNorm {
     }
 }
 
+/// Elements over the root of the mean of their squares along the last dimension: Zhang, Sennrich, Root mean square layer normalization, 2019.
+#[derive(Clone, Debug)]
+pub struct RmsNorm {
+    /// The factors, one for each feature.
+    pub weight: Parameter,
+}
+module!(RmsNorm { weight });
+
+impl RmsNorm {
+    /// Of so many features.
+    pub fn new(device: &Device, features: u64) -> RmsNorm {
+        RmsNorm { weight: Parameter::new(device.ones([features])) }
+    }
+    /// Of [.., features], in the same shape.
+    #[track_caller]
+    pub fn forward(&self, x: &Tensor) -> Tensor {
+        let scale = (x.square().mean([-1]) + EPSILON).rsqrt().unsqueeze(-1);
+        x * scale * self.weight.get()
+    }
+}
+
 /// Batch norm of pictures: Ioffe, Szegedy, Batch normalization, 2015.
 #[derive(Clone, Debug)]
 pub struct BatchNorm2d {

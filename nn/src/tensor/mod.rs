@@ -16,7 +16,7 @@ mod reductions;
 mod views;
 
 pub use operators::Operand;
-pub use views::concat;
+pub use views::{concat, stack};
 
 use crate::device::Device;
 use crate::trace::Trace;

@@ -23,6 +23,25 @@ impl Operand for &Tensor {
         Tensor::clone(self)
     }
 }
+/// Operators with a number on the left.
+macro_rules! left {
+    ($number:ty: $($Trait:ident $method:ident $op:ident;)*) => {$(
+        impl $Trait<&Tensor> for $number {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: &Tensor) -> Tensor {
+                self.beside(other).binary(Op::$op, &other)
+            }
+        }
+        impl $Trait<Tensor> for $number {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: Tensor) -> Tensor {
+                self.beside(&other).binary(Op::$op, &other)
+            }
+        }
+    )*};
+}
 macro_rules! numbers {
     ($($number:ty: $kind:ident;)*) => {$(
         impl Operand for $number {
@@ -30,9 +49,10 @@ macro_rules! numbers {
                 constant(other, Number::$kind((*self).into()))
             }
         }
+        left! { $number: Add add Add; Sub sub Sub; Mul mul Mul; Div div Div; }
     )*};
 }
-numbers! { f64: Float; f32: Float; i32: Int; i64: Int; u32: Int; }
+numbers! { f64: Float; f32: Float; i8: Int; i16: Int; i32: Int; i64: Int; u8: Int; u16: Int; u32: Int; u64: Int; }
 
 /// A number as a tensor without dimensions, of the other's type if that holds it.
 #[track_caller]
@@ -60,23 +80,6 @@ macro_rules! operators {
             #[track_caller]
             fn $method(self, other: R) -> Tensor {
                 self.binary(Op::$op, &other)
-            }
-        }
-        operators!(@left $Trait $method $op f64 f32 i32);
-    )*};
-    (@left $Trait:ident $method:ident $op:ident $($number:ty)*) => {$(
-        impl $Trait<&Tensor> for $number {
-            type Output = Tensor;
-            #[track_caller]
-            fn $method(self, other: &Tensor) -> Tensor {
-                self.beside(other).binary(Op::$op, &other)
-            }
-        }
-        impl $Trait<Tensor> for $number {
-            type Output = Tensor;
-            #[track_caller]
-            fn $method(self, other: Tensor) -> Tensor {
-                self.beside(&other).binary(Op::$op, &other)
             }
         }
     )*};
@@ -121,16 +124,26 @@ unary! {
     exp Exp "e to the power of x.";
     log Log "Natural logarithm.";
     log2 Log2 "Logarithm to base 2.";
+    exp2 Exp2 "2 to the power of x.";
+    expm1 Expm1 "exp(x) - 1, with the digits that this difference loses.";
+    log1p Log1p "log(1 + x), with the digits that this sum loses.";
     sin Sin "Sine of an angle in radians.";
     cos Cos "Cosine of an angle in radians.";
     tan Tan "Tangent of an angle in radians.";
+    asin Asin "Arc sine, in radians.";
+    acos Acos "Arc cosine, in radians.";
+    atan Atan "Arc tangent, in radians.";
+    sinh Sinh "Hyperbolic sine.";
+    cosh Cosh "Hyperbolic cosine.";
     tanh Tanh "Hyperbolic tangent.";
+    not Not "Bitwise complement; of truth values the opposite.";
     sign Sign "-1, 0 or 1.";
     square Square "x * x.";
     reciprocal Reciprocal "1 / x.";
     erf Erf "The error function.";
+    erfc Erfc "1 - erf(x), with the digits that this difference loses.";
     sigmoid Sigmoid "1 / (1 + exp(-x)).";
-    relu Relu "x where it is positive, else 0.";
+    relu Relu "0 where x is at most 0, else x; NaN stays.";
     silu Silu "x * sigmoid(x).";
     gelu Gelu "x / 2 * (1 + erf(x / sqrt 2)).";
     softplus Softplus "log(1 + exp(x)), without overflow.";
@@ -151,8 +164,9 @@ macro_rules! binary {
 }
 binary! {
     pow Pow "x to the power of y.";
-    maximum Max "The greater; if one is NaN, the other one.";
-    minimum Min "The lesser; if one is NaN, the other one.";
+    maximum Max "The greater; NaN if one is NaN.";
+    minimum Min "The lesser; NaN if one is NaN.";
+    atan2 Atan2 "`y.atan2(x)`: the angle of the point (x, y), in radians.";
     modulo Rem "The remainder of integers, with the dividend's sign.";
     eq Eq "Whether elements are equal.";
     ne Ne "Whether they are not equal.";
@@ -180,13 +194,10 @@ impl Tensor {
     pub fn to(&self, element: Scalar) -> Tensor {
         self.apply(&[], |g, x| g.convert(x[0], element))
     }
-    /// x, but at least the first number and at most the second.
+    /// x, but at least the first number and at most the second; NaN stays. Bounds of integers have no fraction.
     #[track_caller]
     pub fn clamp(&self, least: f64, most: f64) -> Tensor {
-        let number = |kind, value: f64| {
-            let number = if self.dtype().is_float() { Number::Float(value) } else { Number::Int(value as i128) };
-            Attr::Number(kind, number)
-        };
+        let number = |kind, value: f64| Attr::Number(kind, Number::Float(value));
         self.apply(&[], |g, x| {
             g.push(Op::Clamp, x, vec![number(AttrKind::Value, least), number(AttrKind::Above, most)])
         })

@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use crate::error;
+use girih_ir::Scalar;
 use girih_tensor::{Attr, AttrKind, Made, Number, Op};
 
 macro_rules! reductions {
@@ -17,10 +18,10 @@ macro_rules! reductions {
     };
 }
 reductions! {
-    sum Sum "Sum.";
-    prod Prod "Product. Its derivative divides by elements, which must not be 0.";
-    max Amax "The greatest.";
-    min Amin "The least.";
+    sum Sum "Sum. Truth values and integers are summed as `i64`.";
+    prod Prod "Product. Truth values and integers are multiplied as `i64`.";
+    max Amax "The greatest; NaN if one is.";
+    min Amin "The least; NaN if one is.";
     mean Mean "The mean.";
     var Var "The mean of squared distances from the mean.";
     logsumexp LogSumExp "log(sum(exp(x))), without overflow.";
@@ -40,7 +41,7 @@ impl Tensor {
     pub fn log_softmax(&self, axis: i64) -> Tensor {
         self.along(Op::LogSoftmax, &[axis])
     }
-    /// Sums of all elements up to this one along the axis.
+    /// Sums of all elements up to this one along the axis. Truth values and integers are summed as `i64`.
     #[track_caller]
     pub fn cumsum(&self, axis: i64) -> Tensor {
         self.along(Op::CumSum, &[axis])
@@ -58,12 +59,12 @@ impl Tensor {
 
 /// Where elements along an axis are.
 impl Tensor {
-    /// Where the first greatest is along the axis, an `i64`.
+    /// Where the first greatest, or the first NaN, is along the axis, an `i64`.
     #[track_caller]
     pub fn argmax(&self, axis: i64) -> Tensor {
         self.along(Op::ArgMax, &[axis])
     }
-    /// Where the first least is along the axis, an `i64`.
+    /// Where the first least, or the first NaN, is along the axis, an `i64`.
     #[track_caller]
     pub fn argmin(&self, axis: i64) -> Tensor {
         self.along(Op::ArgMin, &[axis])
@@ -72,6 +73,16 @@ impl Tensor {
     #[track_caller]
     pub fn sum_all(&self) -> Tensor {
         self.sum((0..self.rank() as i64).collect::<Vec<_>>())
+    }
+    /// The square root of the mean of squared distances from the mean.
+    #[track_caller]
+    pub fn std(&self, axes: impl AsRef<[i64]>) -> Tensor {
+        self.var(axes).sqrt()
+    }
+    /// The square root of the sum of all squares.
+    #[track_caller]
+    pub fn norm(&self) -> Tensor {
+        self.square().sum_all().sqrt()
     }
     /// The mean of all elements.
     #[track_caller]
@@ -82,7 +93,13 @@ impl Tensor {
     #[track_caller]
     fn along(&self, op: Op, axes: &[i64]) -> Tensor {
         let axes = self.axes(axes);
-        self.apply(&[], |g, x| g.along(op, x[0], &axes?))
+        let is_sum = matches!(op, Op::Sum | Op::Prod | Op::CumSum);
+        let is_short = !self.dtype().is_float() && self.dtype().bits() < 64;
+        self.apply(&[], |g, x| {
+            // As in PyTorch: few integers of 8 bits have a sum of 8 bits.
+            let x = if is_sum && is_short { g.convert(x[0], Scalar::I64)? } else { x[0] };
+            g.along(op, x, &axes?)
+        })
     }
     /// An axis counted from 0.
     pub(crate) fn axis(&self, axis: i64) -> Made<u64> {

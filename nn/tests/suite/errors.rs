@@ -1,7 +1,9 @@
 //! Mistakes: the message has the caller's line and all shapes, and nothing panics before.
 
 use crate::devices::cpu;
-use girih_nn::{Diagnostic, Tensor, compile, concat};
+use girih_ir::Scalar;
+use girih_nn::nn::Parameter;
+use girih_nn::{Diagnostic, Random, Tensor, compile, concat, loss};
 
 /// The message of a tensor that is a mistake, with its line as the difference to another.
 fn message(tensor: &Tensor, line: u32) -> String {
@@ -39,6 +41,18 @@ fn mistakes_have_both_shapes_and_the_callers_line() {
         message(&x.grad(&[&x])[0], line!()),
         message(&x.sum_all().grad(&[&device.tensor(&[1], [1])])[0], line!()),
         message(&(&x + &cpu().zeros([2, 3])), line!()),
+        message(&loss::mean_squared(&x, &y), line!()),
+        message(&loss::mean_squared(&device.zeros([2, 1]), &device.zeros([2])), line!()),
+        message(&loss::binary_cross_entropy(&device.zeros([2, 1]), &device.zeros([2])), line!()),
+        message(&loss::cross_entropy(&x, &device.tensor(&[1, 2], [2, 1])), line!()),
+        message(&loss::cross_entropy(&x, &device.zeros([2])), line!()),
+        message(&device.tensor(&[1, 2], [2]).clamp(0.5, 2.5), line!()),
+        message(&device.tensor(&[1, 2], [2]).pad([1], [0], 0.5), line!()),
+        message(&(device.tensor(&[1_u8, 2], [2]) + 256), line!()),
+        message(&Random::new(&device, 1).uniform([u64::MAX, 2], 0.0, 1.0), line!()),
+        message(&device.zeros([u64::MAX, 2]).flatten(0), line!()),
+        message(&device.zeros([3]).tril(), line!()),
+        message(&x.squeeze(0), line!()),
         shown(&x.to_vec::<i32>().expect_err("they are floats"), line!()),
         shown(&device.tensor(&[1.0_f64], [1]).exp().to_vec::<f64>().expect_err("kernels lack it"), line!()),
         shown(&x.item::<f32>().expect_err("there are several"), line!()),
@@ -59,4 +73,38 @@ fn a_mistake_goes_on() {
     let error = function.call(&[&device.zeros([2])]).expect_err("it is a mistake");
     assert_eq!(shown(&error, line), message(&wrong, line));
     assert_eq!(wrong.shape(), [0]);
+}
+
+/// A class that does not exist is a loss that is no number, not a smaller one.
+#[test]
+fn a_class_that_does_not_exist_is_seen() {
+    let device = cpu();
+    let lost = |class: i32| {
+        let loss = loss::cross_entropy(&device.zeros([2, 3]), &device.tensor(&[0, class], [2]));
+        loss.item::<f32>().expect("a number")
+    };
+    assert!((lost(2) - 3.0_f32.ln()).abs() < 1e-6);
+    assert!(lost(3).is_nan() && lost(-1).is_nan());
+}
+
+#[test]
+fn a_compiled_function_has_one_device_and_changes_nothing() {
+    let (device, other) = (cpu(), cpu());
+    let sum = compile(|x: &[Tensor]| vec![&x[0] + &x[1]]);
+    let (x, y) = (device.ones([2]), other.ones([2]));
+    sum.call(&[&x, &x]).expect("one device");
+    let error = sum.call(&[&x, &y]).expect_err("two devices");
+    let why = "a compiled function needs arguments of one device, and is given tensors of several";
+    assert!(error.message.ends_with(why) && error.message.contains("errors.rs"), "{}", error.message);
+    sum.call(&[&y, &y]).expect("the other device");
+    sum.call(&[&x, &x]).expect("the first device");
+    assert_eq!(sum.traces(), 2, "one for each device");
+    let parameter = Parameter::new(device.zeros([2]));
+    let changing = compile(|x: &[Tensor]| {
+        parameter.set(&parameter.get() + &x[0]);
+        vec![parameter.get()]
+    });
+    let error = changing.call(&[&x]).expect_err("it would change once");
+    assert_eq!(error.message, "a compiled function changes a parameter, which only its first call would do");
+    assert_eq!(device.arange(3, Scalar::I32).to_vec::<i32>().expect("the device still works"), [0, 1, 2]);
 }

@@ -1,7 +1,7 @@
 //! Derivatives of modules and losses against differences, which the oracle computes in 64 bits.
 
 use crate::devices::{cpu, data, graph};
-use girih_nn::nn::{Attention, BatchNorm2d, Conv2d, Embedding, LayerNorm, Linear, Module};
+use girih_nn::nn::{Attention, BatchNorm2d, Conv2d, Embedding, LayerNorm, Linear, Module, RmsNorm};
 use girih_nn::{Device, Random, Tensor, loss};
 use girih_tensor::{Data, interpret};
 
@@ -74,6 +74,8 @@ fn modules() {
     module("grouped", &grouped, &input(&[2, 4, 5, 5]), |x| grouped.forward(x).avg_pool2d([2, 2], [2, 2], [0, 0]));
     let norm = LayerNorm::new(&device, 6);
     module("layer norm", &norm, &input(&[4, 6]), |x| norm.forward(x));
+    let norm = RmsNorm::new(&device, 6);
+    module("rms norm", &norm, &input(&[4, 6]), |x| norm.forward(x));
     for is_causal in [false, true] {
         let attention = Attention::new(&random, 8, 2, is_causal);
         module("attention", &attention, &input(&[2, 5, 8]), |x| attention.forward(x));

@@ -2,7 +2,7 @@
 
 use crate::devices::{check, cpu, machine, wgpu};
 use girih_ir::Scalar;
-use girih_nn::{Device, Random, Tensor, compile, concat};
+use girih_nn::{Device, Random, Tensor, compile, concat, stack};
 
 /// A method without operands.
 type Function = fn(&Tensor) -> Tensor;
@@ -39,9 +39,15 @@ fn all(device: &Device) -> Vec<(&'static str, Tensor)> {
         ("conv2d", pictures.conv2d(&weights, [2, 1], [1, 0], [1, 2], 1)), ("grouped conv2d", pictures.conv2d(&grouped, [1, 1], [1, 1], [1, 1], 2)),
         ("max_pool2d", pictures.max_pool2d([2, 3], [2, 2], [1, 1])), ("avg_pool2d", pictures.avg_pool2d([2, 2], [2, 2], [0, 1])),
         ("uniform", Random::new(device, 3).uniform([9], -1.0, 3.0)), ("normal", Random::new(device, 3).normal([9], 2.0, 0.5)),
+        ("squeeze", column.squeeze(-1)), ("stack", stack(&[&x, &y], 1).expect("there are some")), ("split", x.split(1, 2).remove(2)),
+        ("scatter_add", x.scatter_add(1, &at, &column)), ("masked_fill", x.masked_fill(&x.gt(0.0), 3.0)), ("one_hot", at.one_hot(5)), ("tril", x.tril()),
+        ("std", x.std([1])), ("norm", x.norm()), ("sum of truths", truths.sum_all()), ("prod of integers", integers.prod([0])),
+        ("atan2", x.atan2(&y)), ("not", truths.not()), ("number of 64 bits on the left", 2_i64 * &integers), ("categorical", Random::new(device, 3).categorical(&x)),
         ("full", device.full(2.5, [3])), ("arange", device.arange(6, Scalar::I64)),
     ];
-    let functions: [(&'static str, Function); 23] = [
+    let functions: [(&'static str, Function); 32] = [
+        ("erfc", Tensor::erfc), ("expm1", Tensor::expm1), ("log1p", Tensor::log1p), ("exp2", Tensor::exp2), ("sinh", Tensor::sinh), ("cosh", Tensor::cosh),
+        ("asin", Tensor::asin), ("acos", Tensor::acos), ("atan", Tensor::atan),
         ("abs", Tensor::abs), ("floor", Tensor::floor), ("ceil", Tensor::ceil), ("round", Tensor::round), ("trunc", Tensor::trunc), ("exp", Tensor::exp),
         ("sin", Tensor::sin), ("cos", Tensor::cos), ("tan", Tensor::tan), ("tanh", Tensor::tanh), ("sign", Tensor::sign), ("square", Tensor::square),
         ("reciprocal", Tensor::reciprocal), ("erf", Tensor::erf), ("sigmoid", Tensor::sigmoid), ("relu", Tensor::relu), ("silu", Tensor::silu),
@@ -82,6 +88,29 @@ fn a_graph_is_compiled_once_for_each_shape() {
     assert_eq!(device.compiled_graphs(), 1);
     assert_eq!(compute(&[0.0; 3]).expect("it is computed"), [1.0; 3]);
     assert_eq!(device.compiled_graphs(), 2);
+}
+
+/// Numbers that change from graph to graph do not fill the memory.
+#[test]
+fn a_device_keeps_the_graphs_that_were_used_last() {
+    let device = cpu();
+    let x = device.tensor(&[1.0_f32, 2.0], [2]);
+    let double = |x: &Tensor| (x * 2.0).sum_all().item::<f32>().expect("a number");
+    for number in 0..600 {
+        let sum = (&x * (number + 3) as f32).sum_all().item::<f32>().expect("a number");
+        assert_eq!(sum, 3.0 * (number + 3) as f32);
+        assert_eq!(double(&x), 6.0);
+    }
+    assert_eq!((device.compiled_graphs(), device.kept_graphs()), (601, 512), "what is used often stays");
+}
+
+#[test]
+fn sums_of_short_integers_and_truths_do_not_wrap() {
+    let device = cpu();
+    let bytes = device.tensor(&[200_u8; 10], [10]);
+    assert_eq!(bytes.sum_all().item::<i64>().expect("a number"), 2000);
+    assert_eq!(bytes.gt(100).sum([0]).item::<i64>().expect("a number"), 10);
+    assert_eq!(bytes.cumsum(0).to_vec::<i64>().expect("numbers")[9], 2000);
 }
 
 #[test]

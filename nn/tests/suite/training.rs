@@ -1,8 +1,9 @@
 //! Training runs that reach a known loss, and what a step costs.
 
 use crate::devices::{cpu, wgpu};
-use girih_nn::nn::{BatchNorm2d, Dropout, Linear, Module};
+use girih_nn::nn::{BatchNorm2d, Dropout, Linear, Module, Parameter};
 use girih_nn::optim::{Adam, Sgd};
+use girih_nn::schedule::Schedule;
 use girih_nn::{Device, Random, Tensor, loss};
 
 /// Exclusive or, by two layers.
@@ -119,4 +120,38 @@ fn random_numbers_are_spread_as_they_should() {
     assert!(first.iter().all(|x| (2.0..=3.0).contains(x)));
     assert_ne!(first, second, "later numbers are others");
     assert_eq!(Random::new(&device, 9).normal([20_000], 1.0, 2.0).to_vec::<f32>().expect("numbers"), normal);
+}
+
+/// Derivatives 3 and 4 have the norm 5: at most 1 is a fifth of each.
+#[test]
+fn long_derivatives_are_shortened() {
+    let device = cpu();
+    let pair = vec![Parameter::new(device.zeros([1])), Parameter::new(device.zeros([1]))];
+    let mut sgd = Sgd::new(&pair, 1.0).expect("memory");
+    for (clip, wanted) in [(1.0, [-0.6, -0.8]), (100.0, [-3.6, -4.8])] {
+        sgd.clip = Some(clip);
+        sgd.step(&(pair[0].get() * 3.0 + pair[1].get() * 4.0).sum_all()).expect("a step");
+        let found = [&pair[0], &pair[1]].map(|x| x.get().item::<f32>().expect("a number"));
+        assert!(found.iter().zip(wanted).all(|(x, y): (&f32, f32)| (x - y).abs() < 1e-5), "{found:?}");
+    }
+}
+
+#[test]
+fn rates_follow_a_schedule() {
+    let steps = Schedule::Steps { rate: 8.0, every: 2, factor: 0.5 };
+    assert_eq!([0, 1, 2, 5].map(|step| steps.at(step)), [8.0, 8.0, 4.0, 2.0]);
+    assert_eq!(Schedule::Constant(0.5).at(u64::MAX), 0.5);
+    let cosine = Schedule::Cosine { rate: 1.0, warmup: 0, steps: 0, least: 0.25 };
+    assert_eq!([0, 1, 9].map(|step| cosine.at(step)), [1.0, 0.25, 0.25]);
+}
+
+/// Numbers are drawn as often as their probability says, and what has none is not drawn.
+#[test]
+fn categories_are_drawn_by_their_probabilities() {
+    let device = cpu();
+    let logits = device.tensor(&[0.5_f32, 0.0, 0.25, 0.25], [4]).log().broadcast_to([8000, 4]);
+    let drawn = Random::new(&device, 4).categorical(&logits).to_vec::<i64>().expect("numbers");
+    let count = |class: i64| drawn.iter().filter(|other| **other == class).count();
+    assert_eq!(count(1), 0);
+    assert!((3800..4200).contains(&count(0)) && (1850..2150).contains(&count(2)), "{} {}", count(0), count(2));
 }

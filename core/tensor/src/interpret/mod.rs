@@ -122,6 +122,8 @@ fn compute(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {
         }
         Meaning::Concat => Data::of(element, (0..count).map(|at| concat(node, types, operands, at))),
         Meaning::Gather => Data::of(element, (0..count).map(|at| gather(node, types, operands, at))),
+        Meaning::Scan => scan(node, operands[0]),
+        Meaning::AddAt => add_at(node, types, operands),
         Meaning::Matmul => matmul(node, types, operands),
         // Inputs are given, and compound operations have been decomposed.
         Meaning::Input | Meaning::Compound(_) => Data::Floats(vec![]),
@@ -161,6 +163,38 @@ fn gather(node: &Node, types: &[&TensorType], operands: &[&Data], at: usize) -> 
         }
         _ => Number::Int(0),
     }
+}
+
+/// The sum of two numbers of one kind.
+fn sum(a: Number, b: Number) -> Number {
+    match (a, b) {
+        (Number::Int(a), Number::Int(b)) => Number::Int(a.wrapping_add(b)),
+        (a, b) => Number::Float(a.as_float() + b.as_float()),
+    }
+}
+
+fn scan(node: &Node, data: &Data) -> Data {
+    let stride = node.ty.shape.strides()[node.axis()] as usize;
+    let mut sums: Vec<Number> = vec![];
+    for at in 0..data.len() {
+        let is_first = places(at as u64, &node.ty.shape)[node.axis()] == 0;
+        sums.push(if is_first { data.get(at) } else { sum(sums[at - stride], data.get(at)) });
+    }
+    Data::of(node.ty.element, sums.into_iter())
+}
+
+fn add_at(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {
+    let mut sums: Vec<Number> = (0..operands[0].len()).map(|at| operands[0].get(at)).collect();
+    for at in 0..operands[2].len() {
+        let mut place = places(at as u64, &types[2].shape);
+        let wanted = u64::try_from(operands[1].get(at).as_int());
+        if let Some(wanted) = wanted.ok().filter(|wanted| *wanted < node.ty.shape.length(node.axis())) {
+            place[node.axis()] = wanted;
+            let to = offset(&place, &node.ty.shape);
+            sums[to] = sum(sums[to], operands[2].get(at));
+        }
+    }
+    Data::of(node.ty.element, sums.into_iter())
 }
 
 fn reduce(node: &Node, by: Reduction, ty: &TensorType, data: &Data) -> Data {

@@ -94,11 +94,20 @@ fn binary(op: Op) -> fn(f64, f64) -> f64 {
         Op::Mul => f64::mul,
         Op::Div => f64::div,
         Op::Pow => f64::powf,
-        Op::Max => f64::max,
-        Op::Min => f64::min,
+        Op::Max => greater,
+        Op::Min => lesser,
         Op::Atan2 => f64::atan2,
         other => unreachable!("the table has no row of two floats for {}", other.name()),
     }
+}
+
+/// The greater; NaN if one is.
+fn greater(a: f64, b: f64) -> f64 {
+    if a > b || a.is_nan() { a } else { b }
+}
+/// The lesser; NaN if one is.
+fn lesser(a: f64, b: f64) -> f64 {
+    if a < b || a.is_nan() { a } else { b }
 }
 
 /// The same numbers as another type; of floats to integers by the IR's rule.
@@ -134,12 +143,12 @@ pub fn reduce(by: Reduction, all: &[Number], element: Scalar) -> Number {
         Reduction::Sum => Number::Int(integers().fold(0, i128::wrapping_add)),
         Reduction::Prod if element.is_float() => Number::Float(floats().product()),
         Reduction::Prod => Number::Int(integers().fold(1, |a, b| wrapped(Number::Int(a.wrapping_mul(b)), element))),
-        Reduction::Max if element.is_float() => Number::Float(floats().fold(f64::NEG_INFINITY, f64::max)),
+        Reduction::Max if element.is_float() => Number::Float(floats().fold(f64::NEG_INFINITY, greater)),
         Reduction::Max => Number::Int(integers().max().unwrap_or(0)),
-        Reduction::Min if element.is_float() => Number::Float(floats().fold(f64::INFINITY, f64::min)),
+        Reduction::Min if element.is_float() => Number::Float(floats().fold(f64::INFINITY, lesser)),
         Reduction::Min => Number::Int(integers().min().unwrap_or(0)),
-        Reduction::ArgMax => best(|a, b| a > b, |a, b| a > b),
-        Reduction::ArgMin => best(|a, b| a < b, |a, b| a < b),
+        Reduction::ArgMax => best(|a, b| a > b || (a.is_nan() && !b.is_nan()), |a, b| a > b),
+        Reduction::ArgMin => best(|a, b| a < b || (a.is_nan() && !b.is_nan()), |a, b| a < b),
         Reduction::Any => Number::Int(integers().any(|x| x != 0).into()),
         Reduction::All => Number::Int(integers().all(|x| x != 0).into()),
     }

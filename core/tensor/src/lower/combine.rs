@@ -28,7 +28,7 @@ impl<'k> Writer<'k> {
             let parts = self.parts(id, by, index, column, &lengths, height);
             return self.folded(by, &parts, node.ty.element);
         }
-        let start = neutral(by, shape_element(self, id));
+        let start = neutral(by, combined_as(by, graph.ty(node.operands[0]).element));
         let width = [height, block];
         let mut first = vec![kernel.full(&width, start(self))];
         if matches!(by, Reduction::ArgMax | Reduction::ArgMin) {
@@ -70,6 +70,7 @@ impl<'k> Writer<'k> {
         }
         let shape = [height, column.at.lengths()[1]];
         let value = self.value(node.operands[0], &inner).broadcast_to(&shape);
+        let value = value.to(combined_as(by, value.element()));
         let start = neutral(by, value.element())(self);
         let value = match column.inside {
             Some(inside) => inside.select(value, self.kernel.full(&[1, 1], start)),
@@ -95,14 +96,24 @@ impl<'k> Writer<'k> {
         result.reshape(&[height, 1]).to(element)
     }
 
-    /// A product of matrices at an index whose last two positions change along rows and along columns.
+    /// Sums of all columns up to each one: what is masked off stands behind all that is not.
+    pub fn scanned(&mut self, id: NodeId, index: &Index<'k>) -> Block<'k> {
+        let node = &self.graph.nodes[id];
+        let height = index.iter().map(|at| at.at.lengths()[0]).max().unwrap_or(1);
+        let width = index[node.axis()].at.lengths()[1];
+        let value = self.value(node.operands[0], index).broadcast_to(&[height, width]);
+        let sums = self.kernel.scan(1, false, &[value], |a, b| combined(Reduction::Sum, a, b));
+        sums[0]
+    }
+
+    /// A product of matrices at an index whose last two positions are the tile's rows and columns.
     pub fn product(&mut self, id: NodeId, index: &Index<'k>) -> Block<'k> {
         let graph = self.graph;
         let node = &graph.nodes[id];
         let (rank, kernel) = (node.ty.shape.rank(), self.kernel);
         let depth = graph.shape(node.operands[0]).length(rank - 1);
         let sum = if node.ty.element == Scalar::F64 { Scalar::F64 } else { Scalar::F32 };
-        let (height, width) = (index[rank - 2].at.lengths()[0], index[rank - 1].at.lengths()[1]);
+        let [height, width] = self.product;
         let number = |n: u64| kernel.constant(Scalar::I32, n as i32);
         let first = kernel.zeros(&[height, width], sum);
         let results = self.inside(|writer| {
@@ -129,8 +140,41 @@ impl<'k> Writer<'k> {
     }
 }
 
-fn shape_element(writer: &Writer<'_>, id: NodeId) -> Scalar {
-    writer.graph.ty(writer.graph.nodes[id].operands[0]).element
+/// The type in which elements are combined: sums and products of short floats are those of `f32`, and rounded once.
+const fn combined_as(by: Reduction, element: Scalar) -> Scalar {
+    match (by, element) {
+        (Reduction::Sum | Reduction::Prod, Scalar::F16 | Scalar::Bf16) => Scalar::F32,
+        (
+            Reduction::Sum
+            | Reduction::Prod
+            | Reduction::Max
+            | Reduction::Min
+            | Reduction::ArgMax
+            | Reduction::ArgMin
+            | Reduction::Any
+            | Reduction::All,
+            element,
+        ) => element,
+    }
+}
+
+/// An operation of the IR on elements, by the rules of tensors: the greater or lesser of NaN and another number is NaN.
+pub fn elementwise<'k>(op: Op, operands: &[Block<'k>]) -> Block<'k> {
+    let is_float = operands[0].element().is_float();
+    if is_float && op == Op::Max {
+        return extreme(Op::Gt, operands[0], operands[1]);
+    }
+    if is_float && op == Op::Min {
+        return extreme(Op::Lt, operands[0], operands[1]);
+    }
+    Block::apply(op, operands)
+}
+/// The first where it is better or NaN, else the second, which may be NaN.
+fn extreme<'k>(better: Op, a: Block<'k>, b: Block<'k>) -> Block<'k> {
+    (Block::apply(better, &[a, b]) | is_nan(a)).select(a, b)
+}
+fn is_nan(x: Block<'_>) -> Block<'_> {
+    Block::apply(Op::Ne, &[x, x])
 }
 
 /// What changes nothing when it is combined.
@@ -162,11 +206,19 @@ fn neutral<'k>(by: Reduction, element: Scalar) -> impl Fn(&Writer<'k>) -> Block<
 fn combined<'k>(by: Reduction, a: &[Block<'k>], b: &[Block<'k>]) -> Vec<Block<'k>> {
     let best = |better: Op| {
         let wins = Block::apply(better, &[a[0], b[0]]);
-        let tied = Block::apply(Op::Eq, &[a[0], b[0]]) & a[1].lt(b[1]);
-        let first = wins | tied;
+        let tied = Block::apply(Op::Eq, &[a[0], b[0]]);
+        // NaN is better than all numbers.
+        let (wins, tied) = match a[0].element().is_float() {
+            true => {
+                let nans = [is_nan(a[0]), is_nan(b[0])];
+                (wins | (nans[0] & !nans[1]), tied | (nans[0] & nans[1]))
+            }
+            false => (wins, tied),
+        };
+        let first = wins | (tied & a[1].lt(b[1]));
         vec![first.select(a[0], b[0]), first.select(a[1], b[1])]
     };
-    let one = |op: Op| vec![Block::apply(op, &[a[0], b[0]])];
+    let one = |op: Op| vec![elementwise(op, &[a[0], b[0]])];
     match by {
         Reduction::Sum => one(Op::Add),
         Reduction::Prod => one(Op::Mul),

@@ -6,9 +6,9 @@ use crate::Made;
 use crate::graph::{Graph, NodeId};
 use crate::ops::{Meaning, Reduction};
 use crate::schedule::{Group, Split, columns, reduced_axes};
-use girih_ir::Function;
-use girih_ir::attrs::Dim;
-use girih_ir::kernel::{Block, TileKernel};
+use girih_ir::attrs::{Dim, ParamAttrs, Update};
+use girih_ir::kernel::{Block, Buffer, TileKernel};
+use girih_ir::{Function, Scalar};
 
 /// Warps that run a program.
 const WARPS: u32 = 4;
@@ -17,15 +17,47 @@ const TILE: u64 = 1024;
 /// Rows and columns of a tile of a product.
 const PRODUCT: std::ops::RangeInclusive<u64> = 16..=32;
 
+/// A writer with the parameters of a group: what it reads, then its result.
+fn begun<'k>(graph: &'k Graph, group: &'k Group, kernel: &'k TileKernel) -> (Writer<'k>, Buffer<'k>) {
+    // Two inputs may be one memory; the result is memory of its own.
+    let memory = |id: NodeId| {
+        let shared = ParamAttrs::default();
+        kernel.buffer_with(&format!("n{}", id.index()), stored(graph.ty(id).element), shared)
+    };
+    let reads = group.reads.iter().map(|id| (*id, memory(*id))).collect();
+    let result = kernel.buffer("result", stored(graph.ty(group.root).element));
+    (Writer::new(graph, kernel, &group.members, reads), result)
+}
+
+/// Writes the kernel that adds elements at positions to a result that holds its first operand already; none if there are no such elements.
+pub(super) fn write_added(graph: &Graph, group: &Group, number: usize) -> Made<Option<(Function, [u32; 3])>> {
+    let root = &graph.nodes[group.root];
+    let [_, positions, added] = root.operands[..] else { return Ok(None) };
+    if graph.shape(added).elements() == 0 {
+        return Ok(None);
+    }
+    let kernel = TileKernel::new(&format!("k{number}_{}", root.op.name()), WARPS);
+    let elements = Group { root: added, split: Split::Columns(vec![]), ..group.clone() };
+    let programs = {
+        let (mut writer, result) = begun(graph, group, &kernel);
+        let (index, programs) = rows_and_columns(&mut writer, &elements, &[]);
+        let (value, wanted) = (writer.value(added, &index), writer.value(positions, &index));
+        let (moved, _) = writer.at_position(root.axis(), root.ty.shape.length(root.axis()), wanted, &index);
+        let (at, inside) = writer.offset(group.root, &moved);
+        let value = value.broadcast_to(&at.lengths());
+        let inside = inside.map_or(kernel.full(&at.lengths(), kernel.constant(Scalar::Bool, true)), |inside| inside);
+        result.update(Update::Add, at, value, inside);
+        programs
+    };
+    Ok(Some((kernel.finish()?, grid(programs))))
+}
+
 /// Writes the kernel of a group; gives how many programs run along each dimension.
 pub(super) fn write(graph: &Graph, group: &Group, number: usize) -> Made<(Function, [u32; 3])> {
     let name = format!("k{number}_{}", graph.nodes[group.root].op.name());
     let kernel = TileKernel::new(&name, WARPS);
     let programs = {
-        let memory = |id: NodeId| kernel.buffer(&format!("n{}", id.index()), stored(graph.ty(id).element));
-        let reads = group.reads.iter().map(|id| (*id, memory(*id))).collect();
-        let result = kernel.buffer("result", stored(graph.ty(group.root).element));
-        let mut writer = Writer::new(graph, &kernel, &group.members, reads);
+        let (mut writer, result) = begun(graph, group, &kernel);
         let (index, programs) = match &group.split {
             Split::Columns(axes) => rows_and_columns(&mut writer, group, axes),
             Split::Matrices => matrices(&mut writer, group),
@@ -124,6 +156,7 @@ fn matrices<'k>(writer: &mut Writer<'k>, group: &Group) -> (Index<'k>, u64) {
     let block = |length: u64| length.next_power_of_two().clamp(*PRODUCT.start(), *PRODUCT.end());
     let (m, n) = (lengths[rank - 2], lengths[rank - 1]);
     let (height, width) = (block(m), block(n));
+    writer.product = [height, width];
     let (down, across) = (m.div_ceil(height), n.div_ceil(width));
     let programs = lengths[..rank - 2].iter().product::<u64>() * down * across;
     let (program, is_one) = program(writer, programs);

@@ -22,6 +22,7 @@ use super::Made;
 use super::decompose::decompose;
 use super::graph::{Graph, Node, NodeId};
 use super::ops::Meaning;
+use super::partial;
 use super::schedule::{Fusion, Group, schedule};
 use super::share::share;
 use super::size::TensorType;
@@ -71,7 +72,7 @@ pub const fn stored(element: Scalar) -> Scalar {
 /// # Errors
 /// If kernels lack an operation on a type, or a tensor is too large.
 pub fn lower(graph: &Graph, fusion: Fusion) -> Made<Lowered> {
-    let graph = share(&decompose(graph)?);
+    let graph = share(&partial::split(&decompose(graph)?)?);
     let needed = graph.needed();
     graph.ids().filter(|id| needed[id.index()]).try_for_each(|id| supported(&graph, &graph.nodes[id]))?;
     let groups = schedule(&graph, fusion);
@@ -81,10 +82,16 @@ pub fn lower(graph: &Graph, fusion: Fusion) -> Made<Lowered> {
         if graph.shape(group.root).elements() == 0 {
             continue;
         }
-        let (function, grid) = kernel::write(&graph, group, functions.len())?;
-        let arguments = group.reads.iter().chain([&group.root]).map(|id| memory.places[id]).collect();
-        launches.push(Launch { kernel: FunctionId::new(functions.len() as u32), arguments, grid });
-        functions.push(function);
+        let mut kernels = vec![kernel::write(&graph, group, functions.len())?];
+        if let Meaning::AddAt = graph.nodes[group.root].op.row().meaning {
+            kernels.extend(kernel::write_added(&graph, group, functions.len() + 1)?);
+        }
+        let arguments: Vec<Place> = group.reads.iter().chain([&group.root]).map(|id| memory.places[id]).collect();
+        for (function, grid) in kernels {
+            let kernel = FunctionId::new(functions.len() as u32);
+            launches.push(Launch { kernel, arguments: arguments.clone(), grid });
+            functions.push(function);
+        }
     }
     let module = verify(Module::of(functions)).map_err(|mut found| found.remove(0))?;
     let inputs = graph.inputs().iter().map(|id| graph.ty(*id).clone()).collect();
@@ -117,6 +124,8 @@ fn supported(graph: &Graph, node: &Node) -> Made<()> {
         | Meaning::View(_)
         | Meaning::Concat
         | Meaning::Gather
+        | Meaning::Scan
+        | Meaning::AddAt
         | Meaning::Compound(_) => Ok(()),
     }
 }

@@ -3,8 +3,10 @@
 //! An index is a tile of positions for each axis. Tiles have two dimensions, either of which may have length 1 where a position does not change along it; the tile
 //! builder repeats them. So a node is computed exactly as often as its index says, and a row's maximum is one number for the row.
 //!
-//! Invariant: a tile at a position that is masked off may hold anything, and is neither stored nor combined with others.
+//! Invariant: a tile at a position that is masked off may hold anything, and is neither stored nor combined with others. Along an axis of one element a node is
+//! always asked for the position 0, without a mask, so that its tile depends on no rows and columns but those of its other axes: the schedule counts on it.
 
+use super::combine::elementwise;
 use crate::attrs::{AttrKind, Number};
 use crate::graph::{Graph, NodeId};
 use crate::ops::{Meaning, View};
@@ -22,7 +24,11 @@ pub struct At<'k> {
 /// Positions along each axis.
 pub type Index<'k> = Vec<At<'k>>;
 
-type Key = (NodeId, Vec<(ValueId, Option<ValueId>)>);
+/// An index by the names of its values, masks included: the same positions with other masks are another index.
+type Positions = Vec<(ValueId, Option<ValueId>)>;
+fn positions(index: &[At<'_>]) -> Positions {
+    index.iter().map(|at| (at.at.id(), at.inside.map(Block::id))).collect()
+}
 
 /// The writer of a kernel.
 pub struct Writer<'k> {
@@ -30,11 +36,13 @@ pub struct Writer<'k> {
     pub kernel: &'k TileKernel,
     members: &'k BTreeSet<NodeId>,
     reads: BTreeMap<NodeId, Buffer<'k>>,
-    known: HashMap<Key, Block<'k>>,
+    known: HashMap<(NodeId, Positions), Block<'k>>,
     columns: HashMap<(u64, u64), At<'k>>,
     zero: Option<At<'k>>,
     /// Positions that are quotients and remainders of one: which one, and of which lengths.
-    ravelled: HashMap<Vec<ValueId>, (At<'k>, Vec<u64>)>,
+    ravelled: HashMap<Positions, (At<'k>, Vec<u64>)>,
+    /// Rows and columns of a tile of a product.
+    pub product: [u64; 2],
 }
 
 impl<'k> Writer<'k> {
@@ -53,6 +61,7 @@ impl<'k> Writer<'k> {
             columns: HashMap::new(),
             zero: None,
             ravelled: HashMap::new(),
+            product: [1, 1],
         }
     }
 
@@ -89,11 +98,7 @@ impl<'k> Writer<'k> {
         let mut index = vec![];
         for (axis, length) in lengths.iter().enumerate() {
             if *length == 1 {
-                let zero = self.zero();
-                // Where all axes have one element, a zero of its own tells this index from those of other tiles.
-                let is_all = first.is_none() && axis == 0;
-                let at = if is_all { self.kernel.zeros(&[1, 1], Scalar::I32) } else { zero.at };
-                index.push(At { at, inside: None });
+                index.push(self.zero());
                 continue;
             }
             let after: u64 = lengths[axis + 1..].iter().product();
@@ -101,16 +106,15 @@ impl<'k> Writer<'k> {
             let at = if Some(axis) == first { quotient } else { quotient % (*length as i32) };
             index.push(At { at, inside: one.inside });
         }
-        if index.len() > 1 {
-            let key = index.iter().map(|at| at.at.id()).collect();
-            self.ravelled.insert(key, (one, lengths.to_vec()));
+        // Where all axes have one element, the index is the same for all tiles.
+        if index.len() > 1 && first.is_some() {
+            self.ravelled.insert(positions(&index), (one, lengths.to_vec()));
         }
         index
     }
     /// One position that counts through the elements of some axes.
     pub fn ravelled(&mut self, index: &[At<'k>], lengths: &[u64]) -> At<'k> {
-        let key: Vec<ValueId> = index.iter().map(|at| at.at.id()).collect();
-        if let Some((one, _)) = self.ravelled.get(&key).filter(|(_, known)| known == lengths) {
+        if let Some((one, _)) = self.ravelled.get(&positions(index)).filter(|(_, known)| known == lengths) {
             return *one;
         }
         let mut sum: Option<Block<'k>> = None;
@@ -121,7 +125,7 @@ impl<'k> Writer<'k> {
             sum = Some(sum.map_or(part, |sum| sum + part));
             inside.extend(at.inside.filter(|mask| inside.iter().all(|known| known.id() != mask.id())));
         }
-        // Axes of one element may be masked off, too: the rows of a product that has one.
+        // Axes of one element of what is stored may be masked off, too: the rows of a product that has one.
         for at in index.iter().enumerate().filter(|(axis, _)| lengths[*axis] == 1).map(|(_, at)| at) {
             inside.extend(at.inside.filter(|mask| inside.iter().all(|known| known.id() != mask.id())));
         }
@@ -143,11 +147,14 @@ impl<'k> Writer<'k> {
 
     /// The elements of a node at an index.
     pub fn value(&mut self, id: NodeId, index: &Index<'k>) -> Block<'k> {
-        let key = (id, index.iter().map(|at| (at.at.id(), at.inside.map(Block::id))).collect());
+        let (shape, zero) = (self.graph.shape(id), self.zero());
+        let index = index.iter().enumerate().map(|(axis, at)| if shape.length(axis) == 1 { zero } else { *at });
+        let index: Index<'k> = index.collect();
+        let key = (id, positions(&index));
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let value = if self.members.contains(&id) { self.computed(id, index) } else { self.read(id, index) };
+        let value = if self.members.contains(&id) { self.computed(id, &index) } else { self.read(id, &index) };
         self.known.insert(key, value);
         value
     }
@@ -190,7 +197,7 @@ impl<'k> Writer<'k> {
             Meaning::Pointwise(op) => {
                 let operands: Vec<Block<'k>> =
                     node.operands.iter().map(|operand| self.value(*operand, index)).collect();
-                Block::apply(op, &operands)
+                elementwise(op, &operands)
             }
             Meaning::Convert => self.value(node.operands[0], index).to(node.ty.element),
             Meaning::View(view) => {
@@ -203,6 +210,9 @@ impl<'k> Writer<'k> {
             Meaning::Concat => self.concatenated(id, index),
             Meaning::Gather => self.gathered(id, index),
             Meaning::Reduce(by) => self.reduced(id, by, index),
+            Meaning::Scan => self.scanned(id, index),
+            // What it starts with: another kernel adds the rest.
+            Meaning::AddAt => self.value(node.operands[0], index),
             Meaning::Matmul => self.product(id, index),
             // Neither is ever a member of a group.
             Meaning::Input | Meaning::Compound(_) => self.number(node.ty.element, Number::Int(0)),
@@ -229,9 +239,21 @@ impl<'k> Writer<'k> {
     fn gathered(&mut self, id: NodeId, index: &Index<'k>) -> Block<'k> {
         let graph = self.graph;
         let node = &graph.nodes[id];
-        let axis = node.axis();
         let wanted = self.value(node.operands[1], index);
-        let length = graph.shape(node.operands[0]).length(axis);
+        let length = graph.shape(node.operands[0]).length(node.axis());
+        let (moved, is_there) = self.at_position(node.axis(), length, wanted, index);
+        let value = self.value(node.operands[0], &moved);
+        is_there.select(value, self.number(node.ty.element, Number::Int(0)))
+    }
+
+    /// The index with other positions along an axis of a length, and which of these are there.
+    pub fn at_position(
+        &mut self,
+        axis: usize,
+        length: u64,
+        wanted: Block<'k>,
+        index: &Index<'k>,
+    ) -> (Index<'k>, Block<'k>) {
         let bound = wanted.constant(length as i64);
         let mut is_there = wanted.lt(bound);
         if wanted.element().is_signed() {
@@ -240,7 +262,6 @@ impl<'k> Writer<'k> {
         let at = is_there.select(wanted, wanted.constant(0)).to(Scalar::I32);
         let mut moved = index.clone();
         moved[axis] = At { at, inside: Some(index[axis].inside.map_or(is_there, |inside| inside & is_there)) };
-        let value = self.value(node.operands[0], &moved);
-        is_there.select(value, self.number(node.ty.element, Number::Int(0)))
+        (moved, is_there)
     }
 }

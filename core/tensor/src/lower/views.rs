@@ -11,7 +11,8 @@ impl<'k> Writer<'k> {
     /// The operand's index, and where a view has elements of its operand; everywhere if that is not said.
     pub fn viewed(&mut self, node: &Node, view: View, index: &Index<'k>) -> (Index<'k>, Option<Block<'k>>) {
         let from = self.graph.shape(node.operands[0]).clone();
-        let number = |kind| node.list(kind).first().copied().unwrap_or(1) as i32;
+        // A number beyond all positions only stands where an axis has one element, whose position is 0.
+        let number = |kind| i32::try_from(node.list(kind).first().copied().unwrap_or(1)).unwrap_or(i32::MAX);
         let mut moved = index.clone();
         let mut there: Option<Block<'k>> = None;
         match view {

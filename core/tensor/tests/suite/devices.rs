@@ -40,7 +40,7 @@ fn data(bytes: &[u8], ty: &TensorType) -> Data {
 }
 
 /// Runs kernels on a device.
-fn run(device: &Device, lowered: &Lowered, inputs: &[Data]) -> Vec<Data> {
+pub fn run(device: &Device, lowered: &Lowered, inputs: &[Data]) -> Vec<Data> {
     let kernels: Vec<_> = lowered.launches.iter().map(|launch| launch.kernel).collect();
     let programs = device
         .load(&lowered.module, &kernels, &LoadOptions::default())
@@ -85,7 +85,7 @@ fn bound(element: Scalar) -> f64 {
     }
 }
 
-fn compare(name: &str, graph: &Graph, found: &[Data], expected: &[Data]) {
+pub fn compare(name: &str, graph: &Graph, found: &[Data], expected: &[Data]) {
     for (i, output) in graph.outputs.iter().enumerate() {
         let bound = bound(graph.ty(*output).element);
         match (&found[i], &expected[i]) {
@@ -101,14 +101,14 @@ fn compare(name: &str, graph: &Graph, found: &[Data], expected: &[Data]) {
 }
 
 /// The reference machine, which looks for faults.
-fn machine() -> Device {
+pub fn machine() -> Device {
     Device::new(Interpreter::new(Options { checked: true, ..Options::default() }))
 }
-fn cpu() -> Device {
+pub fn cpu() -> Device {
     Device::new(girih_cpu::open(&girih_cpu::Settings::default()).expect("native code"))
 }
 /// The adapter of the tests; none, with a note, if there is none.
-fn wgpu() -> Option<Device> {
+pub fn wgpu() -> Option<Device> {
     let name = std::env::var("GIRIH_WGPU_ADAPTER").unwrap_or_else(|_| "lavapipe".into());
     match girih_wgpu::open(&name, None) {
         Ok(device) => Some(device),
@@ -221,6 +221,83 @@ fn long_rows_are_reduced_in_steps() {
     let expected = interpret(&graph, &inputs).expect("the oracle computes it");
     let lowered = lower(&graph, Fusion::Full).expect("it becomes kernels");
     compare("long rows", &graph, &run(&cpu(), &lowered, &inputs), &expected);
+}
+
+/// Compares a graph whose inputs are small integers on the devices with the oracle; gives the names of its kernels.
+fn on_devices(name: &str, graph: &Graph) -> Vec<String> {
+    let mut dice = Dice(9);
+    let inputs: Vec<Data> = graph.inputs().iter().map(|id| dice.data(graph.ty(*id), -1.0, 1.0)).collect();
+    let expected = interpret(graph, &inputs).expect("the oracle computes it");
+    let lowered = lower(graph, Fusion::Full).unwrap_or_else(|error| panic!("{name}: {}", error.message));
+    for device in std::iter::once(cpu()).chain(wgpu()) {
+        compare(name, graph, &run(&device, &lowered, &inputs), &expected);
+    }
+    kernels(graph, Fusion::Full)
+}
+
+#[test]
+fn sums_along_long_axes_are_scans() {
+    for (element, lengths, axis) in [
+        (Scalar::F32, vec![47_000], 0),
+        (Scalar::I32, vec![3, 1025, 2], 1),
+        (Scalar::U8, vec![2, 1024], 1),
+        (Scalar::F16, vec![1], 0),
+        (Scalar::F32, vec![5, 1, 3], 1),
+    ] {
+        let mut graph = Graph::new();
+        let x = graph.input(element, &lengths).expect("an input");
+        graph.outputs = vec![graph.at_axis(Op::CumSum, &[x], axis).expect("sums")];
+        let count = on_devices(&format!("{element}{lengths:?}"), &graph).len();
+        assert!(count < 8, "{count} kernels");
+    }
+}
+
+/// The derivative of an embedding: as many additions as elements, whatever the number of rows.
+#[test]
+fn elements_are_added_to_many_rows() {
+    for (element, rows) in
+        [(Scalar::F32, 50_257), (Scalar::U8, 300), (Scalar::I16, 7), (Scalar::F16, 5), (Scalar::F32, 1)]
+    {
+        let mut graph = Graph::new();
+        let x = graph.input(element, &[rows, 2]).expect("an input");
+        let flat = graph.input(Scalar::I32, &[256, 2]).expect("an input");
+        let y = graph.input(element, &[256, 2]).expect("an input");
+        // Positions from -1 to more than there are.
+        let scale = graph.number(flat, rows as f64 / 2.0 + 1.0).expect("a number");
+        let positions = graph.op(Op::Mul, &[flat, scale]).expect("positions");
+        let one = graph.number(flat, 1.0).expect("a number");
+        let positions = graph.op(Op::Sub, &[positions, one]).expect("positions");
+        graph.outputs = vec![graph.at_axis(Op::ScatterAdd, &[x, positions, y], 0).expect("sums")];
+        on_devices(&format!("{element}, {rows} rows"), &graph);
+    }
+}
+
+#[test]
+fn long_reductions_are_computed_in_parts() {
+    let mut graph = Graph::new();
+    let x = graph.input(Scalar::F32, &[2, 33_001]).expect("an input");
+    let n = graph.input(Scalar::I32, &[90, 400]).expect("an input");
+    let zero = graph.number(n, 0.0).expect("a number");
+    let truths = graph.op(Op::Ge, &[n, zero]).expect("truths");
+    let mut outputs = vec![];
+    for (op, of, axes) in [
+        (Op::Sum, x, vec![0, 1]),
+        (Op::Mean, x, vec![1]),
+        (Op::Amax, x, vec![1, 0]),
+        (Op::LogSumExp, x, vec![0, 1]),
+        (Op::Amin, n, vec![0, 1]),
+        (Op::Sum, n, vec![1, 0]),
+        (Op::All, truths, vec![0, 1]),
+    ] {
+        outputs.push(graph.along(op, of, &axes).expect("it fits"));
+    }
+    graph.outputs = outputs;
+    on_devices("long reductions", &graph);
+    let sum =
+        text::parse("%0: f32[1000, 1000] = input to(f32) sizes(1000, 1000)\n%1: f32[] = sum %0 axes(0, 1)\nreturn %1")
+            .expect("a graph");
+    let lowered = lower(&sum, Fusion::Full).expect("it becomes kernels");
+    assert_eq!((lowered.launches.len(), lowered.launches[0].grid[0] > 200), (2, true), "parts, and their sum");
 }
 
 /// Every device runs 65,535 programs along a dimension, and not every one more.

@@ -2,6 +2,7 @@
 
 mod derivatives;
 mod devices;
+mod edges;
 mod page;
 mod random;
 mod samples;

@@ -55,7 +55,7 @@ fn shapes(op: Op) -> (Vec<Vec<u64>>, Vec<Attr>) {
         }
         Op::Softmax | Op::LogSoftmax => (vec![vec![2, 5]], vec![list(K::Axes, &[1])]),
         Op::Normalise => (vec![vec![2, 5]], vec![list(K::Axes, &[1]), number(0.1)]),
-        Op::ArgMax | Op::ArgMin | Op::CumSum => (vec![vec![2, 5]], vec![axis(1)]),
+        Op::ArgMax | Op::ArgMin | Op::CumSum | Op::Scan => (vec![vec![2, 5]], vec![axis(1)]),
         Op::Broadcast => (vec![vec![2, 1]], vec![list(K::Sizes, &[2, 3])]),
         Op::Reshape => (vec![vec![2, 6]], vec![list(K::Sizes, &[3, 4])]),
         Op::Permute => (vec![vec![2, 3, 4]], vec![list(K::Axes, &[2, 0, 1])]),
@@ -73,7 +73,7 @@ fn shapes(op: Op) -> (Vec<Vec<u64>>, Vec<Attr>) {
         }
         Op::Concat => (vec![vec![2, 3], vec![2, 1]], vec![axis(1)]),
         Op::Gather => (vec![vec![3, 2], vec![4, 2]], vec![axis(0)]),
-        Op::ScatterAdd => (vec![vec![3, 2], vec![4, 2], vec![4, 2]], vec![axis(0)]),
+        Op::ScatterAdd | Op::AddAt => (vec![vec![3, 2], vec![4, 2], vec![4, 2]], vec![axis(0)]),
         Op::IndexSelect => (vec![vec![3, 2], vec![4]], vec![axis(0)]),
         Op::Matmul => (vec![vec![2, 3, 4], vec![2, 4, 5]], vec![]),
         Op::Conv2d => (
@@ -104,6 +104,7 @@ pub fn sample(op: Op, float: Scalar) -> (Graph, Vec<Data>) {
     let (lengths, mut attrs) = shapes(op);
     let element = match op.row().set {
         set if set.has(float) => float,
+        set if set.has(Scalar::F32) => Scalar::F32,
         set if set.has(Scalar::I32) => Scalar::I32,
         set if set.has(Scalar::U64) => Scalar::U64,
         _truth => Scalar::Bool,
@@ -118,7 +119,7 @@ pub fn sample(op: Op, float: Scalar) -> (Graph, Vec<Data>) {
     for (i, lengths) in lengths.iter().enumerate() {
         let element = match (op, i) {
             (Op::Where, 0) => Scalar::Bool,
-            (Op::Gather | Op::ScatterAdd | Op::IndexSelect, 1) => Scalar::I64,
+            (Op::Gather | Op::ScatterAdd | Op::AddAt | Op::IndexSelect, 1) => Scalar::I64,
             _no_rule => element,
         };
         operands.push(graph.input(element, lengths).expect("an input"));
