@@ -41,8 +41,8 @@ class Plan:
             tensors[index] = tensors[index].clone()
         try:
             made = self._compiled(list(tensors))
-        except girih.OutOfMemory:
-            # That may be otherwise the next time.
+        except (girih.OutOfMemory, girih.AssertionFailed):
+            # That is no refusal of a kernel, and may be otherwise the next time.
             raise
         except girih.Error as problem:
             raise NoPlan(_reason(problem)) from problem

@@ -77,6 +77,30 @@ def _take(tensor, index):
     return _aten.index.Tensor(tensor.reshape(-1), [index])
 
 
+def _embedding(weight, index, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    return _aten.index.Tensor(weight, [_counted(index, weight.size(0))])
+
+
+def _index_select(tensor, dim, index):
+    if tensor.dim() == 0:
+        return _aten.index.Tensor(tensor.reshape(1), [_counted(index, 1)]).reshape(())
+    return _aten.index.Tensor(tensor, [None] * (dim % tensor.dim()) + [_counted(index.reshape(-1), tensor.size(dim))])
+
+
+def _gather(tensor, dim, index, sparse_grad=False):
+    if tensor.dim() == 0:
+        return _aten.index.Tensor(tensor.reshape(1), [_counted(index, 1)])
+    dim %= tensor.dim()
+    places = [torch.arange(length, device=index.device).reshape([-1] + [1] * (index.dim() - at - 1)) for at, length in enumerate(index.shape)]
+    places[dim] = _counted(index, tensor.size(dim))
+    return _aten.index.Tensor(tensor, places)
+
+
+def _counted(index, length):
+    """An index that is not counted from the end, as other operations allow: what is below 0 is beyond the end, too, where an assertion finds it."""
+    return torch.where(index < 0, length, index)
+
+
 def _distances(a, b, p, mode=None):
     return _aten.linalg_vector_norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, [-1])
 
@@ -149,6 +173,9 @@ _ROWS = {
     _aten.multinomial.default: _multinomial,
     _aten.addbmm.default: _addbmm,
     _aten.take.default: _take,
+    _aten.embedding.default: _embedding,
+    _aten.index_select.default: _index_select,
+    _aten.gather.default: _gather,
     _aten.upsample_bilinear2d_backward.default: _bilinear_backward,
     _aten._cdist_forward.default: _distances,
     _aten.topk.default: _topk,
