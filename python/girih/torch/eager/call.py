@@ -73,7 +73,7 @@ def filled(value, tensors):
 
 
 def described(operation, args, kwargs, hoists=False) -> Call:
-    """The description of a call. Where it hoists, fractions are tensors, so that calls with other ones have the same key."""
+    """The description of a call. Where it hoists, numbers are tensors, so that calls with other ones have the same key."""
     return _Describer(operation, args, kwargs, hoists).call()
 
 
@@ -95,7 +95,7 @@ class _Describer:
             return self._tensor(value)
         if type(value) in (list, tuple):
             return type(value)(self._value(item) for item in value)
-        if is_tensor and type(value) in (bool, int, float) or self.hoists and type(value) is float:
+        if is_tensor and type(value) in (bool, int, float) or self.hoists and type(value) in (int, float):
             return self._tensor(host.number(value, (*self.given_args, *self.given_kwargs.values())))
         if isinstance(value, torch.Generator):
             raise NoPlan("it is given a generator of random numbers")

@@ -16,7 +16,17 @@ def _index_put(tensor, indices, values, accumulate=False, unsafe=False):
 
 
 def _uniform(tensor, low=0.0, high=1.0, generator=None):
-    return (torch.rand_like(tensor, dtype=_drawn(tensor)) * (high - low) + low).to(tensor.dtype)
+    drawn = torch.rand_like(tensor, dtype=_drawn(tensor)) * (high - low) + low
+    # The upper end is not drawn: what would be rounded to it stands for the lower one, as in PyTorch's kernels for cards.
+    return (torch.where(drawn >= _rounded_to(high, tensor.dtype), low, drawn) if low < high else drawn).to(tensor.dtype)
+
+
+def _rounded_to(high, dtype):
+    """The least number that is rounded to an upper end in a type of 16 bits; the end itself for others, in which numbers are drawn as they are."""
+    if dtype.itemsize != 2 or high == 0:
+        return high
+    fraction, exponent = math.frexp(high)
+    return high - 2.0 ** (exponent - _digits(dtype) - (2 if fraction == 0.5 else 1))
 
 
 def _normal(tensor, mean=0.0, std=1.0, generator=None):
@@ -123,10 +133,16 @@ def _sorted(tensor, dim, descending):
 
 
 def _multinomial(weights, count, replacement=False, generator=None):
-    """The largest of weights over exponential numbers are a sample without replacement."""
+    """The largest of weights over exponential numbers are a sample without replacement. What has no weight is never drawn."""
     if replacement and count > 1:
         return NotImplemented
-    drawn = weights / -torch.log1p(-torch.rand_like(weights, dtype=torch.float32))
+    wide = weights.to(_drawn(weights))
+    _aten._assert_async.msg(((wide >= 0) & (wide < math.inf)).all(), "probability tensor contains either `inf`, `nan` or element < 0")
+    enough = (wide > 0).sum(-1) >= (1 if replacement else count)
+    _aten._assert_async.msg(enough.all(), "invalid multinomial distribution: there are fewer categories with a probability than are to be drawn")
+    # The least of the numbers that are drawn may be 0.
+    exponential = (-torch.log1p(-torch.rand_like(wide))).clamp(min=torch.finfo(wide.dtype).tiny)
+    drawn = torch.where(wide > 0, wide / exponential, -1.0)
     return drawn.argmax(-1, keepdim=True) if count == 1 else _topk(drawn, count)[1]
 
 
@@ -183,7 +199,7 @@ _ROWS = {
 }
 
 
-# The operations whose fractions may change from call to call, as rates of optimizers do, by formulas that take them as tensors.
+# The operations whose numbers may change from call to call, as rates of optimizers and counts of steps do, by formulas that take them as tensors.
 HOISTED = {
     "aten::add": lambda a, b, alpha=1: a + b * alpha,
     "aten::sub": lambda a, b, alpha=1: a - b * alpha,
@@ -206,7 +222,7 @@ HOISTED = {
 
 @functools.cache
 def formula(operation):
-    """The formula of an operation whose fractions can be hoisted, else `None`. Those that round a quotient have none."""
+    """The formula of an operation whose numbers can be hoisted, else `None`. Those that round a quotient have none."""
     names = [argument.name for argument in operation._schema.arguments]
     return None if "rounding_mode" in names else HOISTED.get(operation._schema.name.removesuffix("_"))
 
