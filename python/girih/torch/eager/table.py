@@ -25,8 +25,9 @@ def _rounded_to(high, dtype):
     """The least number that is rounded to an upper end in a type of 16 bits; the end itself for others, in which numbers are drawn as they are."""
     if dtype.itemsize != 2 or high == 0:
         return high
-    fraction, exponent = math.frexp(high)
-    return high - 2.0 ** (exponent - _digits(dtype) - (2 if fraction == 0.5 else 1))
+    digits, (fraction, exponent) = _digits(dtype), math.frexp(high)
+    fraction, exponent = math.frexp(math.ldexp(round(math.ldexp(fraction, digits)), exponent - digits))
+    return math.ldexp(fraction, exponent) - 2.0 ** (exponent - digits - (2 if fraction == 0.5 else 1))
 
 
 def _normal(tensor, mean=0.0, std=1.0, generator=None):
