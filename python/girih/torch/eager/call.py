@@ -87,6 +87,7 @@ class _Describer:
         args = tuple(self._value(value, position in positions) for position, value in enumerate(self.given_args))
         kwargs = {name: self._value(value, name in names) for name, value in self.given_kwargs.items()}
         self._apart(args, kwargs)
+        self._upload_numbers()
         key = (self.operation, tuple(map(_frozen, args)), tuple((name, _frozen(value)) for name, value in kwargs.items()), tuple(self.keys), torch.get_default_dtype(), device.current())
         return Call(self.operation, args, kwargs, self.tensors, key, self.hoists)
 
@@ -137,6 +138,15 @@ class _Describer:
                         raise NoPlan("it writes twice to the same memory")
                     self.tensors[index] = copy = tensor.clone(memory_format=torch.contiguous_format)
                     self.keys[index] = self._kind(copy)
+
+    def _upload_numbers(self):
+        """Takes numbers to the device where they meet a tensor of one element: Inductor would make a tensor of the host of them, which kernels do not reach."""
+        if not any(tensor.dim() and tensor.numel() == 1 for tensor in self.tensors):
+            return
+        for index, tensor in enumerate(self.tensors):
+            if tensor.device.type == "cpu":
+                self.tensors[index] = there = tensor.to("girih")
+                self.keys[index] = self._kind(there)
 
     @staticmethod
     def _kind(tensor):

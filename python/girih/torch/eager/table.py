@@ -99,6 +99,8 @@ def _index_select(tensor, dim, index):
 
 
 def _gather(tensor, dim, index, sparse_grad=False):
+    if index.numel() == 0:
+        return tensor.new_empty(index.shape)
     if tensor.dim() == 0:
         return _aten.index.Tensor(tensor.reshape(1), [_counted(index, 1)])
     dim %= tensor.dim()
