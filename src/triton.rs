@@ -195,7 +195,7 @@ impl KernelFile {
             && let Some(program) = programs.restore(device, found.digest, None)
         {
             let Found { head, sources, configuration, digest: _ } = found;
-            return Ok(Loaded { head, sources, program, configuration, was_kept: true });
+            return Ok(Loaded { head, sources, program, configuration, was_kept: true }.telling());
         }
         let asked = request;
         let mut request = request.clone();
@@ -209,7 +209,7 @@ impl KernelFile {
                         let made = Made { head: &head, sources: &sources, imports: &imports, configuration, digest };
                         store.keep(asked, count.name(), &made);
                     }
-                    return Ok(Loaded { head, sources, program, configuration, was_kept });
+                    return Ok(Loaded { head, sources, program, configuration, was_kept }.telling());
                 }
                 Err(diagnostics) => {
                     let too_large = diagnostics.iter().all(|d| d.code == Code::OverLimit);
@@ -266,6 +266,14 @@ fn capability(caps: &Caps) -> Option<(u32, u32)> {
 }
 
 impl Loaded {
+    /// The same, after the runtime was told what its assertions say: a kernel that another process has compiled reports them by their codes.
+    fn telling(self) -> Loaded {
+        for text in &self.head.assertions {
+            girih_runtime::assertion(text);
+        }
+        self
+    }
+
     /// A launch of so many programs. Arguments are given by the names of the kernel's parameters, in any order; those that the kernel was compiled for
     /// (constants, integers that are 1) need not be, and do not count.
     ///

@@ -5,7 +5,8 @@
 (200, 320, 4)
 """
 
-from girih._native import Buffer, Device, Error, Kernel, KernelFile, OutOfMemory, devices
+from girih._native import VERSION as __version__
+from girih._native import AssertionFailed, Buffer, Device, Error, Kernel, KernelFile, OutOfBounds, OutOfMemory, devices
 from girih.arrays import Array, array, empty
 from girih.device import default_device, use
 from girih.kernels import JitKernel, jit
@@ -14,6 +15,7 @@ from girih.programs import Function, Program, bend, bend_function
 
 __all__ = [
     "Array",
+    "AssertionFailed",
     "Buffer",
     "Device",
     "Error",
@@ -21,6 +23,7 @@ __all__ = [
     "JitKernel",
     "Kernel",
     "KernelFile",
+    "OutOfBounds",
     "OutOfMemory",
     "Program",
     "array",

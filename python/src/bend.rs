@@ -1,6 +1,7 @@
 //! Bend programs, and calls of their functions.
 //!
-//! Invariant: a function is compiled once for each device and types of arguments. A call runs on a thread of its own, so that Ctrl-C stops it.
+//! Invariant: a function is compiled once for each device and types of arguments, and once more for calls at the same time. A call runs on a thread of its
+//! own, so that Ctrl-C stops it alone.
 
 use crate::bend_value::{Classes, from_python, to_python};
 use crate::error::{exception, wrong};
@@ -25,6 +26,8 @@ struct Compiled {
     device: Selector,
     function: Function<Values, Value>,
     interrupt: Arc<AtomicBool>,
+    /// Whether a call of it goes on: what stops a call would stop another one, too.
+    in_use: AtomicBool,
 }
 
 /// A Bend program. Without a text it is the file of that name; with sources it is made of these.
@@ -94,17 +97,19 @@ impl BendProgram {
         let known = Classes { ctors: &self.ctors, classes: classes.bind(py).clone() };
         let values = arguments.iter().map(|given| from_python(&given, &known)).collect::<PyResult<Vec<Value>>>()?;
         let compiled = py.detach(|| self.compiled(name, &values, device)).map_err(exception)?;
-        let result = py.detach(|| compiled.call(&values))?;
-        to_python(py, &result, &known)
+        let result = py.detach(|| compiled.call(&values));
+        compiled.in_use.store(false, Ordering::Release);
+        to_python(py, &result?, &known)
     }
 }
 
 impl BendProgram {
-    /// A function, compiled for such arguments.
+    /// A function, compiled for such arguments. It is in use until the caller says otherwise.
     fn compiled(&self, name: &str, values: &[Value], device: Selector) -> Result<Arc<Compiled>, girih::Error> {
         let types = self.program.types_of(name, values)?;
         let mut all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = all.iter().find(|known| known.name == name && known.types == types && known.device == device);
+        let is_same = |known: &&Arc<Compiled>| known.name == name && known.types == types && known.device == device;
+        let found = all.iter().filter(is_same).find(|known| !known.in_use.swap(true, Ordering::Acquire));
         if let Some(found) = found {
             return Ok(found.clone());
         }
@@ -112,7 +117,14 @@ impl BendProgram {
         let run_on = RunDevice::from(device.clone());
         let options = RunOptions { device: run_on, interrupt: Some(interrupt.clone()), ..RunOptions::default() };
         let function = self.program.dynamic_function(name, &types, &options)?;
-        let made = Arc::new(Compiled { name: name.to_owned(), types, device, function, interrupt });
+        let made = Arc::new(Compiled {
+            name: name.to_owned(),
+            types,
+            device,
+            function,
+            interrupt,
+            in_use: AtomicBool::new(true),
+        });
         all.push(made.clone());
         Ok(made)
     }
@@ -123,11 +135,13 @@ impl Compiled {
     fn call(&self, values: &[Value]) -> PyResult<Value> {
         std::thread::scope(|threads| {
             let (done, waiting) = channel();
-            threads.spawn(move || done.send(self.function.call_values(values, &mut SystemHost::new())));
+            let thread = threads.spawn(move || done.send(self.function.call_values(values, &mut SystemHost::new())));
             loop {
                 match waiting.recv_timeout(GLANCE) {
                     Ok(result) => return result.map_err(exception),
                     Err(RecvTimeoutError::Disconnected) => {
+                        // A thread that panicked and is not joined here makes this one panic, too.
+                        drop(thread.join());
                         return Err(wrong("the call has ended without a result", None));
                     }
                     Err(RecvTimeoutError::Timeout) => {

@@ -6,11 +6,11 @@ use crate::buffer::Buffer;
 use crate::error::{exception, wrong};
 use crate::storage::capsule;
 use crate::wait::wait;
-use girih::devices::{Selector, find, open};
+use girih::devices::{Selector, candidates, find, open};
 use girih::runtime::{self, DeviceKind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A device that was opened, by whom and under which name.
 struct Opened {
@@ -21,6 +21,36 @@ struct Opened {
 
 /// Devices that were opened.
 static OPENED: Mutex<Vec<Arc<Opened>>> = Mutex::new(vec![]);
+/// The process that opened the first one. A fork of it may find `OPENED` locked for ever, and drivers that do not work.
+static OPENER: OnceLock<u32> = OnceLock::new();
+
+/// Says that devices are used here.
+///
+/// # Errors
+/// If this process is a fork of one that has opened some.
+fn own(process: u32) -> PyResult<()> {
+    if process == std::process::id() {
+        return Ok(());
+    }
+    let hint = "start processes by `multiprocessing.get_context(\"spawn\")`";
+    Err(wrong("this process is a fork of the one that has opened the device", Some(hint)))
+}
+
+/// The device of a selector, opened once; for the best device, the first one of those that it may be.
+fn opened(selector: &Selector) -> Result<Device, girih::Error> {
+    if *selector == Selector::Auto {
+        let [best, rest @ ..] = candidates();
+        return rest.iter().fold(opened(&best), |found, next| found.or_else(|_| opened(next)));
+    }
+    let mut all = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = all.iter().find(|opened| opened.selector == *selector) {
+        return Ok(Device(found.clone()));
+    }
+    let (process, device) = (std::process::id(), open(selector, None)?);
+    let made = Arc::new(Opened { selector: selector.clone(), process, device });
+    all.push(made.clone());
+    Ok(Device(made))
+}
 
 /// A device: memory, and what runs kernels.
 ///
@@ -42,10 +72,7 @@ impl Device {
     /// # Errors
     /// If this process is a fork of the one that has opened it.
     pub fn get(&self) -> PyResult<&runtime::Device> {
-        if self.0.process != std::process::id() {
-            let hint = "start processes by `multiprocessing.get_context(\"spawn\")`";
-            return Err(wrong("this process is a fork of the one that has opened the device", Some(hint)));
-        }
+        own(self.0.process)?;
         Ok(&self.0.device)
     }
 
@@ -71,18 +98,8 @@ impl Device {
     #[pyo3(signature = (name = None))]
     fn new(py: Python<'_>, name: Option<&str>) -> PyResult<Device> {
         let selector = Selector::parse(name.unwrap_or("auto")).map_err(exception)?;
-        let process = std::process::id();
-        py.detach(|| {
-            let mut all = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-            let found = all.iter().find(|opened| opened.selector == selector && opened.process == process);
-            if let Some(found) = found {
-                return Ok(Device(found.clone()));
-            }
-            let device = open(&selector, None).map_err(exception)?;
-            let opened = Arc::new(Opened { selector, process, device });
-            all.push(opened.clone());
-            Ok(Device(opened))
-        })
+        own(*OPENER.get_or_init(std::process::id))?;
+        py.detach(|| opened(&selector)).map_err(exception)
     }
 
     /// The name that it was opened by.

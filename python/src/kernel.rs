@@ -8,6 +8,7 @@ use crate::error::{exception, wrong};
 use crate::prepared::{Prepared, Slot};
 use girih::ir::Scalar;
 use girih::kernels::{Arg, TritonKernel};
+use girih::runtime::DeviceKind;
 use girih::triton::{self, scalar_named};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -31,9 +32,10 @@ impl KernelFile {
         Ok(kernels.into_iter().map(|kernel| kernel.name).collect())
     }
 
-    /// One of them.
-    fn kernel(&self, py: Python<'_>, name: &str) -> PyResult<Kernel> {
-        let kernel = py.detach(|| self.0.kernel(name)).map_err(exception)?;
+    /// One of them; where it asserts, its `device_assert` are kept.
+    #[pyo3(signature = (name, asserts = false))]
+    fn kernel(&self, py: Python<'_>, name: &str, asserts: bool) -> PyResult<Kernel> {
+        let kernel = py.detach(|| self.0.kernel(name)).map_err(exception)?.with(None, None, asserts);
         let parameters = kernel.parameters();
         let names = parameters.iter().map(|parameter| PyString::intern(py, &parameter.name).unbind()).collect();
         let constant = parameters.iter().map(|parameter| parameter.constexpr).collect();
@@ -43,6 +45,7 @@ impl KernelFile {
             name: name.to_owned(),
             names,
             constant,
+            asserts,
             variants: Mutex::new(vec![(None, None, Arc::new(kernel))]),
         })
     }
@@ -60,6 +63,8 @@ pub(crate) struct Kernel {
     names: Vec<Py<PyString>>,
     /// Which parameters are constants.
     constant: Vec<bool>,
+    /// Whether its assertions are kept.
+    asserts: bool,
     variants: Mutex<Vec<Variant>>,
 }
 
@@ -135,7 +140,8 @@ impl Kernel {
         })?;
         let slots = slots.into_iter().map(|slot| slot.unwrap_or(Slot::Absent)).collect();
         let kernel = self.variant(py, num_warps, num_stages)?;
-        Ok(Prepared { kernel, device: device.clone(), grid: sizes(grid)?, slots })
+        let waits = self.asserts && device.get()?.info().kind == DeviceKind::Cpu;
+        Ok(Prepared { kernel, device: device.clone(), grid: sizes(grid)?, slots, waits })
     }
 
     fn __repr__(&self) -> String {
@@ -151,7 +157,7 @@ impl Kernel {
         }
         // Not while the list is locked: a thread that waits for it keeps Python's lock, which this one may wait for.
         let made = py.detach(|| self.file.kernel(&self.name)).map_err(exception)?;
-        let made = Arc::new(made.with(warps, stages, false));
+        let made = Arc::new(made.with(warps, stages, self.asserts));
         // Another thread may have been quicker.
         if let Some(kernel) = self.kept(warps, stages) {
             return Ok(kernel);

@@ -32,7 +32,7 @@ mod _native {
     #[pymodule_export]
     use super::device::{Device, devices};
     #[pymodule_export]
-    use super::error::{Error, OutOfMemory};
+    use super::error::{AssertionFailed, Error, OutOfMemory};
     #[pymodule_export]
     use super::kernel::{Kernel, KernelFile};
     #[pymodule_export]
@@ -41,4 +41,12 @@ mod _native {
     use super::prepared::Prepared;
     #[pymodule_export]
     use super::storage::{kept_memory, memory_of};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("OutOfBounds", super::error::out_of_bounds(module.py())?)?;
+        module.add("VERSION", env!("CARGO_PKG_VERSION"))
+    }
 }

@@ -3,6 +3,7 @@
 use crate::device::Device;
 use crate::error::{exception, wrong};
 use crate::storage::memory_at;
+use crate::wait::wait;
 use girih::ir::Scalar;
 use girih::kernels::{Arg, TritonKernel};
 use pyo3::prelude::*;
@@ -25,11 +26,13 @@ pub(crate) struct Prepared {
     pub device: Device,
     pub grid: [u32; 3],
     pub slots: Vec<Slot>,
+    /// Whether each launch is waited for, so that the call that is wrong gets the error.
+    pub waits: bool,
 }
 
 #[pymethods]
 impl Prepared {
-    /// Runs the kernel behind all work so far, and does not wait for it. There is an address for each parameter that was prepared for memory, in their order:
+    /// Runs the kernel behind all work so far, and does not wait for it, unless it has assertions and the processor runs it at once. There is an address for each parameter that was prepared for memory, in their order:
     /// one in memory that tensors keep.
     #[pyo3(signature = (*addresses))]
     fn launch(&self, py: Python<'_>, addresses: Vec<u64>) -> PyResult<()> {
@@ -57,7 +60,8 @@ impl Prepared {
         if self.grid.contains(&0) {
             return Ok(());
         }
-        py.detach(|| self.kernel.launch_with(device, self.grid, given)).map_err(exception)
+        py.detach(|| self.kernel.launch_with(device, self.grid, given)).map_err(exception)?;
+        if self.waits { wait(py, device) } else { Ok(()) }
     }
 }
 

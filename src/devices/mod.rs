@@ -73,9 +73,21 @@ pub(crate) fn open_device(selector: &Selector, profile: Option<Profile>) -> Resu
     }
 }
 
+/// The devices that `auto` may be: the first one that can be opened.
+pub fn candidates() -> [Selector; 4] {
+    [Selector::Cuda(0), Selector::Wgpu(None), Selector::Cpu, Selector::Interpreter(WIDTH)]
+}
+
 fn open_best(caps: Option<Caps>) -> Device {
-    let graphics = cuda::open(0, caps.clone()).or_else(|_| wgpu::open("auto", caps.clone()));
-    graphics.or_else(|_| cpu::open(caps)).unwrap_or_else(|_| interpreter(WIDTH, None))
+    let open = |selector: Selector| match selector {
+        Selector::Cuda(ordinal) => cuda::open(ordinal, caps.clone()),
+        Selector::Wgpu(_) => wgpu::open("auto", caps.clone()),
+        Selector::Cpu => cpu::open(caps.clone()),
+        Selector::Interpreter(_) | Selector::Auto | Selector::Lowered(_) | Selector::Ptx(_) => {
+            Ok(interpreter(WIDTH, None))
+        }
+    };
+    candidates().into_iter().find_map(|selector| open(selector).ok()).unwrap_or_else(|| interpreter(WIDTH, None))
 }
 
 fn interpreter(subgroup: u32, caps: Option<Caps>) -> Device {

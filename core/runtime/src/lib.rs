@@ -12,6 +12,7 @@
 //! | [`dlpack`] | exchange of tensors with other libraries |
 //! | `measure` | measures how long work takes |
 //! | `profile` | where the time of a run goes |
+//! | `trap` | what kernels report by traps |
 //! | `timeline` | what a run on a device did while time went on |
 //! | `tasks` | the trait `Runner`, which runs functions in task form |
 
@@ -34,6 +35,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod trap;
 
 pub use allocator::Figures;
 pub use buffer::{Array, Buffer, Element, Memory};
@@ -48,13 +50,7 @@ pub use recording::Recording;
 pub use stream::Stream;
 pub use tasks::{DeviceHeap, Fault, Reserved, Runner, Schedule, StepStats, TaskOptions, TaskStats};
 pub use timeline::{Slice, Timeline};
-
-use girih_base::diag::{Code, Diagnostic};
+pub use trap::{assertion, trap};
 
 /// Names this crate by its sources: two builds that may do otherwise have two names.
 pub const IDENTITY: &str = env!("GIRIH_SOURCES");
-
-/// The error of a launch that noted this trap.
-pub fn trap(code: u32) -> Diagnostic {
-    Diagnostic::new(Code::Trap, girih_base::span::Span::NONE, format!("the kernel reported trap {code}"))
-}

@@ -1,5 +1,6 @@
 //! The function that is being written: its builder, its variables, and the small things that all stages need.
 
+use super::guard::Guard;
 use super::source::{FileId, Files};
 use super::target::Card;
 use super::value::{Dtype, Function, Tensor, Value, scalar_name};
@@ -41,6 +42,10 @@ pub(super) struct Module<'a> {
     pub notes: Vec<String>,
     /// Whether `device_assert` is written.
     pub debug: bool,
+    /// The name of the kernel.
+    pub kernel: String,
+    /// The texts of the assertions that were written.
+    pub assertions: Vec<String>,
     /// Whether no two memories that are given overlap.
     pub apart: bool,
     /// The compute capability of the card that a file's own code is told of.
@@ -75,6 +80,8 @@ pub(super) struct Body<'m, 'a> {
     pub function: Option<Arc<Function>>,
     /// What was returned first.
     pub returned: Option<Returned>,
+    /// The assertions that stand before what is written next, and hold there.
+    pub guards: Vec<Guard>,
     /// How many conditions of the device are around.
     pub branches: usize,
     /// How many loops of the device are around.
@@ -97,6 +104,7 @@ impl<'m, 'a> Body<'m, 'a> {
             scope: HashMap::new(),
             function: None,
             returned: None,
+            guards: vec![],
             branches: 0,
             loops: 0,
             host: false,

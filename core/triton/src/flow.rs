@@ -146,7 +146,9 @@ impl Body<'_, '_> {
 
     fn in_region<T>(&mut self, region: RegionId, inside: impl FnOnce(&mut Self) -> Made<T>) -> Made<T> {
         let outer = std::mem::replace(&mut self.b.region, region);
+        let guards = self.guards.len();
         let result = inside(self);
+        self.guards.truncate(guards);
         self.b.region = outer;
         result
     }

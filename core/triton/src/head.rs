@@ -30,6 +30,8 @@ pub struct Head {
     /// The numbers among what it was given that were looked at: constants, and all of them if decorators choose by them. Of the others only what
     /// [`Argument::representative`](super::Argument::representative) keeps made a difference.
     pub exact: Vec<String>,
+    /// The texts of the assertions in it, each once: the runtime is told them before the kernel runs.
+    pub assertions: Vec<String>,
 }
 
 impl Head {
@@ -50,6 +52,7 @@ impl Head {
         to.number(self.configurations as u64);
         to.list(&self.notes, text);
         to.list(&self.exact, text);
+        to.list(&self.assertions, text);
     }
 
     /// Reads it.
@@ -66,6 +69,7 @@ impl Head {
             configurations: from.small()?,
             notes: from.list(text)?,
             exact: from.list(text)?,
+            assertions: from.list(text)?,
         };
         (head.parameters.len() == head.types.len()).then_some(head)
     }
@@ -116,6 +120,7 @@ mod tests {
             configurations: 3,
             notes: vec!["said".into()],
             exact: vec!["m".into()],
+            assertions: vec!["index out of bounds".into()],
         };
         let mut packer = Packer::default();
         head.pack(&mut packer);

@@ -208,6 +208,8 @@ pub fn compile(
         fuel: FUEL,
         notes: vec![],
         debug: request.debug,
+        kernel: request.kernel.clone(),
+        assertions: vec![],
         apart: request.apart,
         capability: request.capability.unwrap_or(CAPABILITY),
         card: target::card(request.card, request.capability.unwrap_or(CAPABILITY)),
@@ -231,6 +233,7 @@ pub fn compile(
         configurations: chosen.configurations,
         notes: module.notes,
         exact: exact(&def, request),
+        assertions: module.assertions,
     };
     Ok(Compiled { module: module_ir, kernel, head })
 }

@@ -32,6 +32,7 @@ mod embedded;
 mod expression;
 mod extremes;
 mod flow;
+mod guard;
 mod head;
 mod inductor;
 mod kernel;

@@ -519,8 +519,13 @@ pub(super) fn device_assert(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Valu
         let outside = body.op(Op::Not, mask.ty, &[mask.value]);
         condition = body.op(Op::Or, here.ty, &[here.value, outside.value]);
     }
+    let text = format!("{} (in the kernel `{}`)", a.value(1), body.module.kernel);
     let mut inst = Inst::new(Op::TileAssert, None, &[condition.value], a.call);
-    inst.set(Attr::Text(a.value(1).to_string().into()));
+    inst.set(Attr::Text(text.as_str().into()));
     body.b.push(inst, &[]);
+    if !body.module.assertions.contains(&text) {
+        body.module.assertions.push(text);
+    }
+    body.guard(condition);
     Ok(Value::None)
 }

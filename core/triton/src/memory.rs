@@ -81,6 +81,7 @@ impl Body<'_, '_> {
                 self.splat(zero, pointer.shape)
             }
         };
+        let inside = self.guarded(inside, index, pointer.shape)?;
         let stored = if pointer.pointee == Scalar::Bool { Scalar::U8 } else { pointer.pointee };
         let (ty, stored) = (Type::block(pointer.shape, pointer.pointee), Type::block(pointer.shape, stored));
         Ok(Access { pointer, index, ty, stored, inside })

@@ -10,7 +10,7 @@ from torch._subclasses import fake_impls
 
 from girih.torch import device, host, storages, tiles
 from girih.torch.launch import prepare
-from girih.torch.products import Sum, is_ours
+from girih.torch.products import Sum, refusal
 from girih.torch.tiles import Shape
 
 _library = torch.library.Library("aten", "IMPL")
@@ -104,9 +104,13 @@ def _weight_gradient(out, g, x, stride, padding, dilation, groups):
     total.run(out, parts, out)
 
 
-def _has_kernels(x, w, *others) -> bool:
+def _refusal(x, w, *others) -> str:
+    """Why there is no kernel, in a few words; nothing where there is one."""
     tensors = [t for t in (x, w, *others) if t is not None]
-    return x.dim() in (3, 4) and is_ours(*tensors) and all(t.numel() for t in tensors)
+    why = refusal(*tensors)
+    if not why and x.dim() not in (3, 4):
+        return f"its kernels are not for {x.dim() - 2} dimensions"
+    return why or ("" if all(t.numel() for t in tensors) else "a tensor has no elements")
 
 
 def _output_size(x, w, stride, padding, dilation, transposed, output_padding, groups):
@@ -129,8 +133,9 @@ def _new(size, x, w):
 
 
 def _convolution(x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
-    if not _has_kernels(x, w, bias):
-        host.note("aten::convolution")
+    why = _refusal(x, w, bias)
+    if why:
+        host.note("aten::convolution", why)
         return host.on_host(_aten.convolution.default, x, w, bias, stride, padding, dilation, transposed, output_padding, groups)
     rank = x.dim()
     stride, padding, dilation, output_padding = _geometry(rank, stride, padding, dilation, output_padding)
@@ -144,8 +149,9 @@ def _convolution(x, w, bias, stride, padding, dilation, transposed, output_paddi
 
 
 def _convolution_backward(g, x, w, stride, padding, dilation, transposed, output_padding, groups, mask):
-    if not _has_kernels(x, w, g):
-        host.note("aten::convolution_backward")
+    why = _refusal(x, w, g)
+    if why:
+        host.note("aten::convolution_backward", why)
         return _backward_on_host(g, x, w, stride, padding, dilation, transposed, output_padding, groups, mask)
     rank = x.dim()
     stride, padding, dilation, output_padding = _geometry(rank, stride, padding, dilation, output_padding)

@@ -9,10 +9,14 @@ _HOST = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 
 
 def _empty(size, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    stride = None
+    return storages.empty(size, _strides(size, memory_format), dtype)
+
+
+def _strides(size, memory_format):
+    """The strides of an order of elements; `None` for the usual one. Raises PyTorch's error where it does not fit the size."""
     if memory_format in (torch.channels_last, torch.channels_last_3d):
-        stride = torch.empty(size, device="meta", memory_format=memory_format).stride()
-    return storages.empty(size, stride, dtype)
+        return list(torch.empty(size, device="meta", memory_format=memory_format).stride())
+    return None
 
 
 def _empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
@@ -59,7 +63,7 @@ def _set_tensor(tensor, source):
 def _resize(tensor, size, *, memory_format=None):
     """Resizes a tensor: in its own memory if it fits, else in new memory that begins with what it held."""
     size = [int(length) for length in size]
-    stride = storages.contiguous(size)
+    stride = _strides(size, memory_format) or storages.contiguous(size)
     needed = (tensor.storage_offset() + storages.span(size, stride)) * tensor.element_size()
     storage = tensor.untyped_storage()
     if needed <= storage.nbytes():

@@ -19,13 +19,16 @@ _aten = torch.ops.aten
 MOST_BATCHES = 65535
 
 
-def is_ours(*tensors) -> bool:
-    """Whether the kernels are for such tensors. Raises `RuntimeError` if they are not all on the device."""
+def refusal(*tensors) -> str:
+    """Why the kernels are not for such tensors, in a few words; nothing where they are. Raises `RuntimeError` if they are not all of one type on the device."""
     first = tensors[0].dtype
     elsewhere = next((t.device for t in tensors if t.device.type != "girih"), None)
     if elsewhere is not None:
         raise RuntimeError(f"expected all tensors to be on one device, but found girih:0 and {elsewhere}")
-    return first in _FLOATS and all(t.dtype == first for t in tensors)
+    other = next((t.dtype for t in tensors if t.dtype != first), None)
+    if other is not None:
+        raise RuntimeError(f"expected all tensors of a product to have the same dtype, but found {first} and {other}")
+    return "" if first in _FLOATS else f"its kernels are not for {first}"
 
 
 class _Products:
@@ -121,8 +124,9 @@ def _without_overlap(out, *operands):
 def _product(operation, c, a, b, alpha, beta, out):
     """Any of the products: two- or three-dimensional, with or without `c`."""
     tensors = [t for t in (a, b, c, out) if t is not None]
-    if not is_ours(*tensors):
-        host.note(operation._schema.name)
+    why = refusal(*tensors)
+    if why:
+        host.note(operation._schema.name, why)
         factors = {} if c is None else {"beta": beta, "alpha": alpha}
         outs = {} if out is None else {"out": out}
         return host.on_host(operation, *[t for t in (c, a, b) if t is not None], **factors, **outs)

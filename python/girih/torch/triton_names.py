@@ -4,8 +4,11 @@ Kernels are written as text, which Girih's own compiler reads. So decorators ret
 Invariant: a real `triton` is never replaced, and calling what would compile or run a kernel is an error that says what to import instead.
 """
 
+import functools
+import hashlib
 import importlib.machinery
 import importlib.util
+import pathlib
 import sys
 import types
 
@@ -139,10 +142,15 @@ def _next_power_of_2(n):
     return 1 << max(n - 1, 0).bit_length()
 
 
+@functools.cache
 def _key():
+    """What Inductor's caches tell versions of Girih by: its version, and the text of what takes part in writing kernels."""
     import girih
 
-    return f"girih-{getattr(girih, '__version__', '')}"
+    texts = hashlib.sha256()
+    for file in sorted(pathlib.Path(__file__).parent.rglob("*.py")):
+        texts.update(file.read_bytes())
+    return f"girih-{girih.__version__}-{texts.hexdigest()[:16]}"
 
 
 def register() -> None:

@@ -140,7 +140,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("shape", [(), (5,)], ids=["number", "row"])
+@pytest.mark.parametrize("shape", [(), (1,), (5,)], ids=["number", "one", "row"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.uint8, torch.bool])
 @pytest.mark.parametrize("name", CALLS)
 def test_numbers_of_python_change_types_as_on_the_processor(name, dtype, shape):

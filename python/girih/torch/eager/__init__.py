@@ -5,6 +5,7 @@ is planned once (`plan.py`) and kept. A call for which there is no plan runs on 
 Invariant: a call runs on the device as a whole, or on the host as a whole; the second is counted, and warned of with its reason.
 """
 
+import functools
 import threading
 
 import torch
@@ -17,11 +18,10 @@ from girih.torch.eager import plan as plans
 _aten = torch.ops.aten
 # By the key of a call: its plan, or why there is none. By the key of calls of any size: the plans for changing sizes, and whether a size was seen.
 _plans, _sized, _sizes_seen = {}, {}, set()
-# By the key of a call without its fractions: those that it was first called with.
-_fractions = {}
+# By the key of a call without its numbers: those that it was first called with.
+_numbers = {}
 _MOST = 1 << 16
 _planning = threading.local()
-_lock = threading.RLock()
 _SEEDS = getattr(_aten.random_, "from")
 
 
@@ -55,24 +55,34 @@ def _planned(operation, args, kwargs):
         return str(problem)
     if plan is None:
         plan = _new_plan(call)
-        if len(_plans) >= _MOST:
-            _plans.clear()
+        if max(map(len, (_plans, _sized, _numbers))) >= _MOST:
+            for kept in (_plans, _sized, _sizes_seen, _numbers):
+                kept.clear()
         _plans[call.key] = plan
     return plan if isinstance(plan, str) else (plan, call)
 
 
 def _changes(call) -> bool:
-    """Whether a call differs from an earlier one in fractions alone, and there is a formula that takes them as tensors."""
+    """Whether a call differs from an earlier one in numbers alone, and there is a formula that takes them as tensors."""
     if table.formula(call.operation) is None:
         return False
-    fractions = tuple(value for value in (*call.args, *call.kwargs.values()) if type(value) is float)
-    if not fractions:
+    numbers = tuple(value for value in (*call.args, *call.kwargs.values()) if type(value) in (int, float))
+    if not numbers:
         return False
-    # Whole numbers beyond what floats hold stay exact.
-    if not all(tensor.dtype.is_floating_point for tensor in call.tensors):
+    # Whole numbers beyond what floats hold stay exact, and those beyond their tensors' type are not made to fit.
+    for dtype in {tensor.dtype for tensor in call.tensors}:
+        if not dtype.is_floating_point and not all(_holds(dtype, number) for number in numbers):
+            return False
+    without = (call.operation, len(call.args), tuple(call.kwargs), tuple(map(type, numbers)), *call.key[3:])
+    return _numbers.setdefault(without, numbers) != numbers
+
+
+def _holds(dtype, number) -> bool:
+    """Whether a number is one of a type of whole numbers."""
+    if dtype == torch.bool or type(number) is float:
         return False
-    without = (call.operation, len(call.args), tuple(call.kwargs), *call.key[3:])
-    return _fractions.setdefault(without, fractions) != fractions
+    limits = torch.iinfo(dtype)
+    return limits.min <= number <= limits.max
 
 
 def _new_plan(call):
@@ -81,11 +91,11 @@ def _new_plan(call):
     sized = _sized.setdefault(kind, [])
     for plan in sized:
         if plan.fits(call):
-            return plan.plan
+            return plan.plan.again()
     is_first = kind not in _sizes_seen
     _sizes_seen.add(kind)
-    # Inductor's options are the process's: one thread plans at a time.
-    with _lock:
+    # Inductor's options are the process's: one thread plans or compiles at a time.
+    with _compile_lock():
         _planning.is_on = True
         try:
             return _made(call, sized, is_first)
@@ -93,6 +103,14 @@ def _new_plan(call):
             return str(problem)
         finally:
             _planning.is_on = False
+
+
+@functools.cache
+def _compile_lock():
+    """PyTorch's own lock; it is asked for late, because it takes seconds to import."""
+    from torch._dynamo.convert_frame import compile_lock
+
+    return compile_lock
 
 
 def _made(call, sized, is_first):

@@ -73,7 +73,7 @@ def filled(value, tensors):
 
 
 def described(operation, args, kwargs, hoists=False) -> Call:
-    """The description of a call. Where it hoists, fractions are tensors, so that calls with other ones have the same key."""
+    """The description of a call. Where it hoists, numbers are tensors, so that calls with other ones have the same key."""
     return _Describer(operation, args, kwargs, hoists).call()
 
 
@@ -87,6 +87,7 @@ class _Describer:
         args = tuple(self._value(value, position in positions) for position, value in enumerate(self.given_args))
         kwargs = {name: self._value(value, name in names) for name, value in self.given_kwargs.items()}
         self._apart(args, kwargs)
+        self._upload_numbers()
         key = (self.operation, tuple(map(_frozen, args)), tuple((name, _frozen(value)) for name, value in kwargs.items()), tuple(self.keys), torch.get_default_dtype(), device.current())
         return Call(self.operation, args, kwargs, self.tensors, key, self.hoists)
 
@@ -95,7 +96,7 @@ class _Describer:
             return self._tensor(value)
         if type(value) in (list, tuple):
             return type(value)(self._value(item) for item in value)
-        if is_tensor and type(value) in (bool, int, float) or self.hoists and type(value) is float:
+        if is_tensor and type(value) in (bool, int, float) or self.hoists and type(value) in (int, float):
             return self._tensor(host.number(value, (*self.given_args, *self.given_kwargs.values())))
         if isinstance(value, torch.Generator):
             raise NoPlan("it is given a generator of random numbers")
@@ -137,6 +138,15 @@ class _Describer:
                         raise NoPlan("it writes twice to the same memory")
                     self.tensors[index] = copy = tensor.clone(memory_format=torch.contiguous_format)
                     self.keys[index] = self._kind(copy)
+
+    def _upload_numbers(self):
+        """Takes numbers to the device where they meet a tensor of one element: Inductor would make a tensor of the host of them, which kernels do not reach."""
+        if not any(tensor.dim() and tensor.numel() == 1 for tensor in self.tensors):
+            return
+        for index, tensor in enumerate(self.tensors):
+            if tensor.device.type == "cpu":
+                self.tensors[index] = there = tensor.to("girih")
+                self.keys[index] = self._kind(there)
 
     @staticmethod
     def _kind(tensor):

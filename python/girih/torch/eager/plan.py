@@ -36,13 +36,13 @@ class Plan:
         tensors = list(call.tensors)
         # A single kernel has written nothing when it is refused. A copy does not read its target, and is what brings results back here.
         is_plain = self._compiled.source_code.count(".run(") <= 1 or call.operation is torch.ops.aten.copy_.default
-        written = [] if is_plain else call.written()
+        written = [] if is_plain else [*call.written(), *call.outs()]
         for index in written:
             tensors[index] = tensors[index].clone()
         try:
             made = self._compiled(list(tensors))
-        except girih.OutOfMemory:
-            # That may be otherwise the next time.
+        except (girih.OutOfMemory, girih.AssertionFailed):
+            # That is no refusal of a kernel, and may be otherwise the next time.
             raise
         except girih.Error as problem:
             raise NoPlan(_reason(problem)) from problem
@@ -50,6 +50,10 @@ class Plan:
             call.tensors[index].copy_(tensors[index])
         self._is_tried = True
         return made
+
+    def again(self):
+        """The same plan for another size, whose first run is a first run, too: a device may refuse a kernel for it alone."""
+        return Plan(self._compiled, self._returned, self._rebuilt)
 
     @staticmethod
     def _given(call, place):
@@ -154,7 +158,7 @@ def _traced(call, mode, fakes):
 
 
 def _hoisted(call, args, kwargs):
-    """The result of a call with hoisted fractions, by its formula."""
+    """The result of a call with hoisted numbers, by its formula."""
     outs = [kwargs.pop(argument.name) for argument in call.operation._schema.arguments if argument.is_out and argument.name in kwargs]
     result = formula(call.operation)(*args, **kwargs)
     target = outs[0] if outs else args[0] if returned_arguments(call.operation)[0] else None

@@ -16,7 +16,18 @@ def _index_put(tensor, indices, values, accumulate=False, unsafe=False):
 
 
 def _uniform(tensor, low=0.0, high=1.0, generator=None):
-    return (torch.rand_like(tensor, dtype=_drawn(tensor)) * (high - low) + low).to(tensor.dtype)
+    drawn = torch.rand_like(tensor, dtype=_drawn(tensor)) * (high - low) + low
+    # The upper end is not drawn: what would be rounded to it stands for the lower one, as in PyTorch's kernels for cards.
+    return (torch.where(drawn >= _rounded_to(high, tensor.dtype), low, drawn) if low < high else drawn).to(tensor.dtype)
+
+
+def _rounded_to(high, dtype):
+    """The least number that is rounded to an upper end in a type of 16 bits; the end itself for others, in which numbers are drawn as they are."""
+    if dtype.itemsize != 2 or high == 0:
+        return high
+    digits, (fraction, exponent) = _digits(dtype), math.frexp(high)
+    fraction, exponent = math.frexp(math.ldexp(round(math.ldexp(fraction, digits)), exponent - digits))
+    return math.ldexp(fraction, exponent) - 2.0 ** (exponent - digits - (2 if fraction == 0.5 else 1))
 
 
 def _normal(tensor, mean=0.0, std=1.0, generator=None):
@@ -77,6 +88,32 @@ def _take(tensor, index):
     return _aten.index.Tensor(tensor.reshape(-1), [index])
 
 
+def _embedding(weight, index, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    return _aten.index.Tensor(weight, [_counted(index, weight.size(0))])
+
+
+def _index_select(tensor, dim, index):
+    if tensor.dim() == 0:
+        return _aten.index.Tensor(tensor.reshape(1), [_counted(index, 1)]).reshape(())
+    return _aten.index.Tensor(tensor, [None] * (dim % tensor.dim()) + [_counted(index.reshape(-1), tensor.size(dim))])
+
+
+def _gather(tensor, dim, index, sparse_grad=False):
+    if index.numel() == 0:
+        return tensor.new_empty(index.shape)
+    if tensor.dim() == 0:
+        return _aten.index.Tensor(tensor.reshape(1), [_counted(index, 1)])
+    dim %= tensor.dim()
+    places = [torch.arange(length, device=index.device).reshape([-1] + [1] * (index.dim() - at - 1)) for at, length in enumerate(index.shape)]
+    places[dim] = _counted(index, tensor.size(dim))
+    return _aten.index.Tensor(tensor, places)
+
+
+def _counted(index, length):
+    """An index that is not counted from the end, as other operations allow: what is below 0 is beyond the end, too, where an assertion finds it."""
+    return torch.where(index < 0, length, index)
+
+
 def _distances(a, b, p, mode=None):
     return _aten.linalg_vector_norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, [-1])
 
@@ -99,10 +136,16 @@ def _sorted(tensor, dim, descending):
 
 
 def _multinomial(weights, count, replacement=False, generator=None):
-    """The largest of weights over exponential numbers are a sample without replacement."""
+    """The largest of weights over exponential numbers are a sample without replacement. What has no weight is never drawn."""
     if replacement and count > 1:
         return NotImplemented
-    drawn = weights / -torch.log1p(-torch.rand_like(weights, dtype=torch.float32))
+    wide = weights.to(_drawn(weights))
+    _aten._assert_async.msg(((wide >= 0) & (wide < math.inf)).all(), "probability tensor contains either `inf`, `nan` or element < 0")
+    enough = (wide > 0).sum(-1) >= (1 if replacement else count)
+    _aten._assert_async.msg(enough.all(), "invalid multinomial distribution: there are fewer categories with a probability than are to be drawn")
+    # The least of the numbers that are drawn may be 0.
+    exponential = (-torch.log1p(-torch.rand_like(wide))).clamp(min=torch.finfo(wide.dtype).tiny)
+    drawn = torch.where(wide > 0, wide / exponential, -1.0)
     return drawn.argmax(-1, keepdim=True) if count == 1 else _topk(drawn, count)[1]
 
 
@@ -149,6 +192,9 @@ _ROWS = {
     _aten.multinomial.default: _multinomial,
     _aten.addbmm.default: _addbmm,
     _aten.take.default: _take,
+    _aten.embedding.default: _embedding,
+    _aten.index_select.default: _index_select,
+    _aten.gather.default: _gather,
     _aten.upsample_bilinear2d_backward.default: _bilinear_backward,
     _aten._cdist_forward.default: _distances,
     _aten.topk.default: _topk,
@@ -156,7 +202,7 @@ _ROWS = {
 }
 
 
-# The operations whose fractions may change from call to call, as rates of optimizers do, by formulas that take them as tensors.
+# The operations whose numbers may change from call to call, as rates of optimizers and counts of steps do, by formulas that take them as tensors.
 HOISTED = {
     "aten::add": lambda a, b, alpha=1: a + b * alpha,
     "aten::sub": lambda a, b, alpha=1: a - b * alpha,
@@ -179,7 +225,7 @@ HOISTED = {
 
 @functools.cache
 def formula(operation):
-    """The formula of an operation whose fractions can be hoisted, else `None`. Those that round a quotient have none."""
+    """The formula of an operation whose numbers can be hoisted, else `None`. Those that round a quotient have none."""
     names = [argument.name for argument in operation._schema.arguments]
     return None if "rounding_mode" in names else HOISTED.get(operation._schema.name.removesuffix("_"))
 

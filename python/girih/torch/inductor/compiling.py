@@ -11,8 +11,11 @@ import torch
 import torch._inductor.compile_fx as compile_fx
 import torch._inductor.config as config
 import torch._inductor.utils as utils
+from torch._dynamo.convert_frame import compile_lock
 
 _OPTIONS = {
+    # Also where Inductor trusts an index: what another kernel has checked, and has not told the host yet, may be wrong.
+    "debug_index_asserts": True,
     "layout_optimization": False,
     "triton.autotune_at_compile_time": False,
     "triton.mix_order_reduction": False,
@@ -40,7 +43,8 @@ def register() -> None:
 def _compiling():
     token = _is_ours.set(True)
     try:
-        with config.patch(_OPTIONS):
+        # Inductor's options are the process's.
+        with compile_lock, config.patch(_OPTIONS):
             yield
     finally:
         _is_ours.reset(token)

@@ -35,7 +35,7 @@ class Kernel:
         self._blocks = blocks(self._parameters, ast.literal_eval(hints) if hints is not None else {}, decorator.func.attr)
         self._passed = [name for name in self._parameters if name not in self._blocks]
         text = _IMPORTS + source[source.index("@triton.jit") :]
-        self._name, self._kernel = name, girih.KernelFile(f"{name}.py", text).kernel(function.name)
+        self._name, self._kernel = name, girih.KernelFile(f"{name}.py", text).kernel(function.name, asserts="device_assert(" in text)
         places = range(len(self._passed))
         self._memory = [place for place in places if self._signature[self._passed[place]].startswith("*")]
         self._numbers = [place for place in places if place not in self._memory]

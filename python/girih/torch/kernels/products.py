@@ -100,6 +100,8 @@ def forward(out, x, w, bias, bias_o, images, CI, CO, IH, IW, OH, OW,
             BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
     """A row of the product is a place of the output, a column is one of CO channels of a group; taps and CI channels are summed."""
     group = tl.program_id(2)
+    if WIDE:
+        images = tl.cast(images, tl.int64)
     down, across = tile(tl.program_id(0), tl.cdiv(images * OH * OW, BLOCK_M), tl.cdiv(CO, BLOCK_N), GROUP)
     place = down * BLOCK_M + tl.arange(0, BLOCK_M)
     channel = across * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -144,6 +146,8 @@ def data_gradient(out, g, w, bias, bias_o, images, CI, CO, IH, IW, OH, OW,
                   BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
     """The transposed convolution: a row is a place of the convolution's input, a column is one of CI channels; taps and CO channels are summed."""
     group = tl.program_id(2)
+    if WIDE:
+        images = tl.cast(images, tl.int64)
     down, across = tile(tl.program_id(0), tl.cdiv(images * IH * IW, BLOCK_M), tl.cdiv(CI, BLOCK_N), GROUP)
     place = down * BLOCK_M + tl.arange(0, BLOCK_M)
     channel = across * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -191,6 +195,8 @@ def weight_gradient(parts, g, x, images, CI, CO, IH, IW, OH, OW,
     group = tl.program_id(2)
     split = tl.program_id(1)
     columns = KH * KW * CI
+    if WIDE:
+        images = tl.cast(images, tl.int64)
     down, across = tile(tl.program_id(0), tl.cdiv(CO, BLOCK_M), tl.cdiv(columns, BLOCK_N), GROUP)
     co = down * BLOCK_M + tl.arange(0, BLOCK_M)
     flat = across * BLOCK_N + tl.arange(0, BLOCK_N)

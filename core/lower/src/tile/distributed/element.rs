@@ -5,9 +5,7 @@ use super::{Distributed, Made, Registers, impossible};
 use crate::rewrite::Rewriter;
 use girih_base::hash::FastMap;
 use girih_ir::{Attr, Inst, Op, Scalar, Type, ValueId};
-
-/// The trap of a failed assertion.
-const ASSERTION: u32 = 1;
+use girih_runtime::assertion;
 
 impl Distributed<'_> {
     /// The layouts in which an operation's first result is written: its home, or all in which it is wanted.
@@ -150,9 +148,10 @@ impl Distributed<'_> {
         } else {
             [r.value(self, inst.operands[0])].into()
         };
+        let code = assertion(&inst.text());
         for register in registers.iter() {
             let fails = r.out.op(Op::Not, Scalar::Bool, &[*register]);
-            r.out.op_with(Op::TrapIf, None, &[fails], &[Attr::Code(ASSERTION)]);
+            r.out.op_with(Op::TrapIf, None, &[fails], &[Attr::Code(code)]);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::rewrite::Rewriter;
 use girih_base::diag::Diagnostic;
 use girih_ir::ops::Family;
 use girih_ir::{Attr, Inst, Op, Scalar, Shape, Type, ValueId};
+use girih_runtime::assertion;
 
 /// What stands for each result.
 type Written = Result<Option<Vec<Vec<ValueId>>>, Diagnostic>;
@@ -51,10 +52,10 @@ impl Fallback<'_> {
             }
             Op::TileAtomic | Op::TileCompareExchange => self.atomic(r, inst).map(Some),
             Op::TileAssert => {
-                let condition = self.block(r, inst.operands[0]);
+                let (condition, code) = (self.block(r, inst.operands[0]), assertion(&inst.text()));
                 for register in condition.registers {
                     let fails = r.out.op(Op::Not, Scalar::Bool, &[register]);
-                    r.out.op_with(Op::TrapIf, None, &[fails], &[Attr::Code(ASSERTION)]);
+                    r.out.op_with(Op::TrapIf, None, &[fails], &[Attr::Code(code)]);
                 }
                 Ok(Some(vec![]))
             }
@@ -172,6 +173,3 @@ impl Fallback<'_> {
         r.out.op(Op::Select, blocks[0].element, &[inside, value, nothing])
     }
 }
-
-/// The trap of a failed assertion.
-const ASSERTION: u32 = 1;

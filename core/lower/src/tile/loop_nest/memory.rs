@@ -15,6 +15,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_ir::attrs::Order;
 use girih_ir::ops::Suffix;
 use girih_ir::{Attr, AttrKind, Feature, Inst, Op, Scalar, Type, ValueId};
+use girih_runtime::assertion;
 
 /// The logarithm of a vector's lanes.
 const LOG: u8 = LANES.trailing_zeros() as u8;
@@ -299,18 +300,15 @@ impl LoopNest<'_> {
 
     /// `tile.assert`.
     pub(super) fn assertion(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Made<()> {
-        let shape = r.old.ty(inst.operands[0]).shape();
+        let (shape, code) = (r.old.ty(inst.operands[0]).shape(), assertion(&inst.text()));
         self.each_element(r, shape, &mut |nest, r, point| {
             let holds = nest.single(r, inst.operands[0], point)?;
             let fails = r.out.op(Op::Not, Scalar::Bool, &[holds]);
-            r.out.op_with(Op::TrapIf, None, &[fails], &[Attr::Code(ASSERTION)]);
+            r.out.op_with(Op::TrapIf, None, &[fails], &[Attr::Code(code)]);
             Ok(())
         })
     }
 }
-
-/// The trap of a failed assertion.
-const ASSERTION: u32 = 1;
 
 /// Whether nothing is said against vectors in an access's buffer: one may begin at any element.
 fn is_for_vectors(r: &Rewriter<'_>, inst: &Inst) -> bool {
