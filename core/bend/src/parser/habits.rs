@@ -53,7 +53,11 @@ impl<'t> Parser<'t, '_> {
         let symbol = self.foreign_symbol().map(|(symbol, hint)| (&self.cursor.rest()[..symbol.len()], hint));
         let method = word.strip_prefix('.').and_then(|method| hint(METHODS, method));
         let word = symbol.or_else(|| hint(TOKENS, word).or(method).map(|hint| (word, hint)));
-        word.or_else(|| hint(PREFIXES, self.word_before()).map(|hint| ("", hint)))
+        let before = self.word_before();
+        let line = &self.cursor.text()[self.cursor.line_start()..self.cursor.at()];
+        // A statement begins with `return`, too.
+        let is_meant = before != "return" || line.contains("lambda");
+        word.or_else(|| hint(PREFIXES, before).filter(|_| is_meant).map(|hint| ("", hint)))
     }
 
     /// The word before the cursor; only a string may stand directly behind it.
