@@ -328,7 +328,7 @@ impl<'l> Lowering<'l> {
     }
 
     /// The constructors `Type/name`.
-    fn constructors_called(&self, name: &str) -> Vec<Name> {
+    pub(super) fn constructors_called(&self, name: &str) -> Vec<Name> {
         let values = self.scopes[self.module()].values.iter().chain(&self.prelude.values);
         let ctors = values.filter(|(_, entity)| matches!(entity, Entity::Ctor(_))).map(|(full, _)| full);
         let mut found: Vec<Name> =

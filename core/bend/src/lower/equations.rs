@@ -72,8 +72,11 @@ impl Lowering<'_> {
         let is_whole = !matrix.has_failed();
         count_leaves(&tree, &mut infos);
         let mut binds = vec![];
+        // Where all are reached nothing is looked up: that would cost each function a search.
+        let is_lost = is_whole && infos.iter().any(|info| info.leaves == 0);
+        let unreachable = if is_lost { self.unreachable(&infos) } else { String::new() };
         for info in &mut infos {
-            self.share(info, is_whole, &mut binds);
+            self.share(info, is_whole, &unreachable, &mut binds);
         }
         with_binds(binds, self.emit(tree, &infos, name.span))
     }
@@ -185,9 +188,24 @@ impl Lowering<'_> {
         Some(Pat::Ctor(ctor, parts.into(), span))
     }
 
+    /// What to do about rules that are never reached: perhaps a variable before them was meant for a constructor.
+    fn unreachable(&mut self, infos: &[RuleInfo<'_>]) -> String {
+        let is_upper = |name: &&Name| name.starts_with(|c: char| c.is_ascii_uppercase());
+        let names: Vec<Name> =
+            infos.iter().flat_map(|info| &info.names).map(|(name, _)| name).filter(is_upper).cloned().collect();
+        for name in names {
+            if self.may_search()
+                && let [first, ..] = self.constructors_called(&name).as_slice()
+            {
+                return format!("`{name}` is a variable above, and matches everything: write `{first}`");
+            }
+        }
+        "remove this rule".to_owned()
+    }
+
     /// Lowers the body of a rule to which several leaves lead as a function, and that of one to which none leads for its
     /// errors only.
-    fn share(&mut self, info: &mut RuleInfo<'_>, tree_is_whole: bool, binds: &mut Vec<Bind>) {
+    fn share(&mut self, info: &mut RuleInfo<'_>, tree_is_whole: bool, unreachable: &str, binds: &mut Vec<Bind>) {
         if info.leaves == 1 {
             return;
         }
@@ -206,7 +224,7 @@ impl Lowering<'_> {
         if info.leaves == 0 {
             if tree_is_whole {
                 let message = "earlier rules match everything that this one matches";
-                self.report(Diagnostic::new(Code::UnreachableMatch, info.rule.span, message).hint("remove this rule"));
+                self.report(Diagnostic::new(Code::UnreachableMatch, info.rule.span, message).hint(unreachable));
             }
             return;
         }
