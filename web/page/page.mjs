@@ -9,7 +9,7 @@ import { tabs } from "./tabs.mjs";
 
 const $ = (id) => document.getElementById(id);
 /** How long the text has to be left alone before it is checked, in milliseconds. */
-const REST = 250;
+const REST = 50;
 /** The most characters of output that are kept: a program that never ends fills the page's memory otherwise. */
 const MOST_OUTPUT = 1 << 20;
 /** How long output may wait until it is shown, in milliseconds. */
