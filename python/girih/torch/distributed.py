@@ -7,6 +7,7 @@ Invariant: the work that a collective returns is done only when its results are 
 """
 
 import threading
+import warnings
 
 import torch
 import torch.distributed as dist
@@ -45,8 +46,11 @@ def register() -> None:
         return
     global _library
     _library = torch.library.Library("c10d", "IMPL")
-    for name, written in _WRITTEN.items():
-        _library.impl(name, _collective(getattr(torch.ops.c10d, name).default, written), "PrivateUse1", allow_override=True)
+    # PyTorch has kernels of its own for them, which ask a group for an engine that there is not. Replacing them is meant.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Warning only once for all operators")
+        for name, written in _WRITTEN.items():
+            _library.impl(name, _collective(getattr(torch.ops.c10d, name).default, written), "PrivateUse1", allow_override=True)
 
 
 _library = None

@@ -3,6 +3,8 @@
 import copy
 import gc
 import io
+import subprocess
+import sys
 import warnings
 
 import girih.torch
@@ -227,3 +229,9 @@ def test_the_device_is_chosen_by_its_name_or_itself():
         girih.torch.use(3)
     with pytest.raises(TypeError, match="takes the name of a device"):
         girih.torch.use(None)
+
+
+def test_nothing_is_said_when_it_is_imported():
+    text = "import torch, girih.torch; print((torch.ones(2, device='girih') + 1).tolist())"
+    done = subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", text], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[2.0, 2.0]\n", ""), done.stderr
