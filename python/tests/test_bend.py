@@ -253,7 +253,7 @@ def test_what_is_pickled_needs_no_files(tmp_path):
     main = tmp_path / "main.bend"
     main.write_text("from shapes import (Shape, area)\n\ndef twice(s: Shape) -> u24:\n  return area(s) * 2\n\ndef wider(s: Shape) -> Shape:\n  match s:\n    case Shape/Square:\n      return Shape/Square(s.side + 1)\n")
     program = girih.bend(main)
-    square = program.wider(next(iter(program._members))(3))
+    square = program.wider(program["shapes/Shape"].Square(3))
     packed = pickle.dumps((program.twice, square))
     main.unlink()
     (tmp_path / "shapes.bend").unlink()
