@@ -72,8 +72,13 @@ fn corrected(mut error: clap::Error) -> clap::Error {
     let by_end = [(".bend", "run"), (".hvm", "run"), (".gir", "check"), (".py", "launch")];
     let verb = by_end.iter().find(|(end, _)| word.ends_with(end)).map(|(_, verb)| verb);
     let tip = verb.map(|verb| ContextValue::StyledStrs(vec![format!("`girih {verb} {word}` takes the file").into()]));
-    error.insert(ContextKind::SuggestedSubcommand, meant.filter(|_| verb.is_none()).unwrap_or(ContextValue::None));
-    error.insert(ContextKind::Suggested, tip.unwrap_or(ContextValue::None));
+    // An empty tip would be shown as one.
+    error.remove(ContextKind::SuggestedSubcommand);
+    if let Some(tip) = tip {
+        error.insert(ContextKind::Suggested, tip);
+    } else if let Some(meant) = meant {
+        error.insert(ContextKind::SuggestedSubcommand, meant);
+    }
     error
 }
 
