@@ -234,7 +234,7 @@ const CONVERSIONS: &str = "numbers are converted by functions such as `u24/to_st
 pub(crate) const NUMBERS: &[&str] = &["u24", "i24", "f24", "u32", "i32", "f32"];
 pub(crate) const NUMBER_AS_VALUE: &str =
     "this is a type, and no value: numbers are converted by functions such as `f24/to_u24` and `u24/to_f24`";
-const SORTING: &str = "there is no function that sorts: `examples/` and the guide have one to copy";
+const SORTING: &str = "there is no function that sorts: `examples/bend/merge_sort.bend` has one to copy";
 const PRINT: &str = "a program prints inside `with IO:`, by `* <- IO/print(text)`";
 
 /// Methods and attributes of values.

@@ -6,7 +6,7 @@
 use super::body::{Body, Made};
 use super::value::{Placed, Tensor, Value};
 use super::written::{self, Written};
-use super::{assembly, combine, compile_time, dtypes, extremes, library, memory, random, shape};
+use super::{assembly, atomics, combine, compile_time, dtypes, extremes, library, memory, random, shape};
 use crate::python_builtins;
 use girih_base::diag::{Code, did_you_mean};
 use girih_base::span::Span;
@@ -146,14 +146,14 @@ pub(super) static TABLE: &[Builtin] = &[
     call("make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'", memory::make_descriptor),
     call("load_tensor_descriptor", "desc, offsets", memory::descriptor_load),
     call("store_tensor_descriptor", "desc, offsets, value", memory::descriptor_store),
-    call("atomic_add", ATOMIC, memory::atomic_add),
-    call("atomic_max", ATOMIC, memory::atomic_max),
-    call("atomic_min", ATOMIC, memory::atomic_min),
-    call("atomic_and", ATOMIC, memory::atomic_and),
-    call("atomic_or", ATOMIC, memory::atomic_or),
-    call("atomic_xor", ATOMIC, memory::atomic_xor),
-    call("atomic_xchg", ATOMIC, memory::atomic_exchange),
-    call("atomic_cas", "pointer, cmp, val, sem=None, scope=None", memory::atomic_cas),
+    call("atomic_add", ATOMIC, atomics::atomic_add),
+    call("atomic_max", ATOMIC, atomics::atomic_max),
+    call("atomic_min", ATOMIC, atomics::atomic_min),
+    call("atomic_and", ATOMIC, atomics::atomic_and),
+    call("atomic_or", ATOMIC, atomics::atomic_or),
+    call("atomic_xor", ATOMIC, atomics::atomic_xor),
+    call("atomic_xchg", ATOMIC, atomics::atomic_exchange),
+    call("atomic_cas", "pointer, cmp, val, sem=None, scope=None", atomics::atomic_cas),
     call(
         "dot",
         "input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, out_dtype=None",
@@ -377,10 +377,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("mean", "write `tl.sum(x, axis=0) / n`"),
     ("average", "write `tl.sum(x, axis=0) / n`"),
     ("matmul", "write `tl.dot(a, b)`"),
-    ("T", "write `tl.trans(x)`"),
     ("transpose", "write `tl.trans(x)`"),
     ("power", "write `x * x`, or `libdevice.pow(x, y)`"),
-    ("item", "a tile of one element is its own number"),
     ("concatenate", "write `tl.cat(a, b, can_reorder=True)`, or store both"),
     ("linspace", "write `tl.arange(0, N) * step + start`"),
     ("ones", "write `tl.full([N], 1.0, tl.float32)`"),

@@ -20,6 +20,7 @@
 //! Invariant: Python that the compiler does not support is an error that names it; nothing is silently ignored.
 
 mod assembly;
+mod atomics;
 mod attributes;
 mod body;
 mod builtins;

@@ -1,4 +1,4 @@
-//! Loads, stores, atomic operations; pointers to blocks and descriptors; promises about indices.
+//! Loads and stores; pointers to blocks and descriptors; promises about indices.
 
 use super::body::{Body, Made};
 use super::builtins::Arguments;
@@ -6,22 +6,22 @@ use super::pointer::{BlockPointer, Pointer};
 use super::value::{Tensor, Value};
 use girih_base::diag::Code;
 use girih_base::span::Span;
-use girih_ir::attrs::{Cache, Eviction, Order, Scope, Update};
+use girih_ir::attrs::{Cache, Eviction, Order, Scope};
 use girih_ir::{Attr, Inst, Op, Scalar, Shape, Type, ValueId};
 
 /// An access made ready: where, of what type, and which elements.
-struct Access {
-    pointer: Pointer,
-    index: ValueId,
+pub(super) struct Access {
+    pub pointer: Pointer,
+    pub index: ValueId,
     /// Type of what is loaded or stored, as the kernel has it.
-    ty: Type,
+    pub ty: Type,
     /// The type in memory: truth values are bytes.
-    stored: Type,
-    inside: ValueId,
+    pub stored: Type,
+    pub inside: ValueId,
 }
 
 impl Body<'_, '_> {
-    fn pointer(&self, value: &Value, what: &str, span: Span) -> Made<Pointer> {
+    pub(super) fn pointer(&self, value: &Value, what: &str, span: Span) -> Made<Pointer> {
         match value {
             Value::Pointer(pointer) => Ok(*pointer),
             Value::Block(_) => {
@@ -56,7 +56,7 @@ impl Body<'_, '_> {
         words.find(is_number).map(str::to_owned)
     }
 
-    fn access(&mut self, pointer: Pointer, mask: &Value, mask_span: Span) -> Made<Access> {
+    pub(super) fn access(&mut self, pointer: Pointer, mask: &Value, mask_span: Span) -> Made<Access> {
         let inside = match mask {
             Value::None => self.b.bool(true),
             mask => {
@@ -88,7 +88,7 @@ impl Body<'_, '_> {
     }
 
     /// A value in the type and shape of an access.
-    fn fitting(&mut self, access: &Access, value: &Value, span: Span) -> Made<ValueId> {
+    pub(super) fn fitting(&mut self, access: &Access, value: &Value, span: Span) -> Made<ValueId> {
         let value = self.tensor_as(value, access.pointer.pointee, span)?;
         let shape = self.common_shape(value.shape(), access.pointer.shape, span)?;
         if shape != access.pointer.shape {
@@ -144,7 +144,7 @@ impl Body<'_, '_> {
         self.b.op_with(Op::TileStore, Some(access.stored), &operands, attrs);
     }
 
-    fn order(&mut self, a: &Arguments, sem: usize, scope: usize) -> Made<Vec<Attr>> {
+    pub(super) fn order(&mut self, a: &Arguments, sem: usize, scope: usize) -> Made<Vec<Attr>> {
         let mut attrs = vec![];
         match a.value(sem) {
             Value::None => attrs.push(Attr::Order(Order::AcquireRelease)),
@@ -269,92 +269,6 @@ pub(super) fn store(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let value = body.fitting(&access, a.value(1), a.span(1))?;
     body.store_access(&access, value, &attrs);
     Ok(Value::None)
-}
-
-fn atomic(body: &mut Body<'_, '_>, a: &Arguments, update: Update) -> Made<Value> {
-    let pointer = body.pointer(a.value(0), "atomic operations", a.span(0))?;
-    if pointer.pointee.bits() < 16 {
-        let message = format!("there are no atomic operations on `{}`", Body::scalar_shown(pointer.pointee));
-        return body.fail(Code::KernelType, a.call, message, "use numbers of 32 or 64 bits");
-    }
-    if pointer.pointee.is_float() && matches!(update, Update::And | Update::Or | Update::Xor) {
-        return body.fail(Code::KernelType, a.call, "floats have no bitwise operations", "");
-    }
-    if pointer.pointee.bits() >= 32 && pointer.pointee.is_float() && matches!(update, Update::Max | Update::Min) {
-        return extreme_of_floats(body, a, pointer, update);
-    }
-    let mut attrs = body.order(a, 3, 4)?;
-    attrs.push(Attr::Update(update));
-    let access = body.access(pointer, a.value(2), a.span(2))?;
-    let value = body.fitting(&access, a.value(1), a.span(1))?;
-    let operands = [pointer.buffer, access.index, value, access.inside];
-    let id = body.b.op_with(Op::TileAtomic, Some(access.stored), &operands, &attrs);
-    Ok(Value::Tensor(Tensor { value: body.b.function.insts[id].results[0], ty: access.stored }))
-}
-
-/// The greater or the lesser float, by its bits, as Triton does it. The bits of floats without a sign are ordered like signed integers, and lie above
-/// all floats with one. Those with a sign are ordered the other way round, like unsigned integers, and lie above all floats without one.
-fn extreme_of_floats(body: &mut Body<'_, '_>, a: &Arguments, pointer: Pointer, update: Update) -> Made<Value> {
-    let order = body.order(a, 3, 4)?;
-    let access = body.access(pointer, a.value(2), a.span(2))?;
-    let value = body.fitting(&access, a.value(1), a.span(1))?;
-    let other_way = if update == Update::Max { Update::Min } else { Update::Max };
-    let unsigned = pointer.pointee.as_bits();
-    let signed = if unsigned.bits() == 64 { Scalar::I64 } else { Scalar::I32 };
-    let bits = body.op(Op::Bitcast, Type::block(pointer.shape, signed), &[value]);
-    let zero = body.int(signed, 0);
-    let zero = body.splat(zero, pointer.shape);
-    let negative = body.op(Op::Lt, bits.ty, &[bits.value, zero]);
-    let positive = body.op(Op::Ge, bits.ty, &[bits.value, zero]);
-    let half = |body: &mut Body<'_, '_>, scalar: Scalar, update: Update, of: Tensor| {
-        let ty = Type::block(pointer.shape, scalar);
-        let value = if scalar == signed { bits } else { body.op(Op::Bitcast, ty, &[bits.value]) };
-        let whole = Tensor { value: access.inside, ty: body.b.ty(access.inside) };
-        let whole = body.broadcast_tensor(whole, pointer.shape);
-        let inside = body.op(Op::And, of.ty, &[whole.value, of.value]);
-        let attrs: Vec<Attr> = order.iter().cloned().chain([Attr::Update(update)]).collect();
-        let operands = [pointer.buffer, access.index, value.value, inside.value];
-        let id = body.b.op_with(Op::TileAtomic, Some(ty), &operands, &attrs);
-        let old = body.b.function.insts[id].results[0];
-        body.op(Op::Bitcast, access.stored, &[old])
-    };
-    let above = half(body, signed, update, positive);
-    let below = half(body, unsigned, other_way, negative);
-    Ok(Value::Tensor(body.pick(negative, below, above)))
-}
-
-pub(super) fn atomic_add(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    atomic(body, a, Update::Add)
-}
-pub(super) fn atomic_max(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    atomic(body, a, Update::Max)
-}
-pub(super) fn atomic_min(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    atomic(body, a, Update::Min)
-}
-pub(super) fn atomic_and(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    atomic(body, a, Update::And)
-}
-pub(super) fn atomic_or(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    atomic(body, a, Update::Or)
-}
-pub(super) fn atomic_xor(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    atomic(body, a, Update::Xor)
-}
-pub(super) fn atomic_exchange(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    atomic(body, a, Update::Exchange)
-}
-
-/// `tl.atomic_cas(pointer, cmp, val)`.
-pub(super) fn atomic_cas(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let pointer = body.pointer(a.value(0), "atomic_cas", a.span(0))?;
-    let attrs = body.order(a, 3, 4)?;
-    let access = body.access(pointer, &Value::None, a.call)?;
-    let expected = body.fitting(&access, a.value(1), a.span(1))?;
-    let new = body.fitting(&access, a.value(2), a.span(2))?;
-    let operands = [pointer.buffer, access.index, expected, new];
-    let id = body.b.op_with(Op::TileCompareExchange, Some(access.stored), &operands, &attrs);
-    Ok(Value::Tensor(Tensor { value: body.b.function.insts[id].results[0], ty: access.stored }))
 }
 
 // Pointers to blocks.
