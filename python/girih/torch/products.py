@@ -50,7 +50,7 @@ class _Products:
         strides = tiles.strides("out", target, "bmn") | {"out_s": offset} | tiles.strides("c", added, "bmn")
         strides |= tiles.strides("a", a, "bmk") | tiles.strides("b", b, "bkn")
         wide = tiles.is_wide(target, a, b, added) or offset * self.splits >= 1 << 31
-        constants = first | strides | cut.constants | {"M": m, "N": n, "K": k, "WIDE": wide}
+        constants = first | strides | cut.constants | {"M": m, "N": n, "K": k, "WIDE": wide, "HAS_REST": k % cut.constants["BLOCK_K"] != 0}
         self.steps = []
         for at in range(0, batches, MOST_BATCHES):
             grid = (cut.count, cut.splits, min(batches - at, MOST_BATCHES))

@@ -60,11 +60,12 @@ def register() -> None:
     _setup_privateuseone_for_python_backend("girih", backend_module=Module())
     # Weights that are shared stay shared when a module is moved.
     torch.__future__.set_swap_module_params_on_conversion(True)
-    from girih.torch import arguments, autocast, convolutions, distributed, eager, operations, products
+    from girih.torch import arguments, attention, autocast, convolutions, distributed, eager, operations, products
 
     operations.register()
     products.register()
     convolutions.register()
+    attention.register()
     autocast.register()
     eager.register()
     arguments.register()

@@ -12,7 +12,7 @@ import torch
 
 from girih.torch import host
 from girih.torch.eager import call as calls
-from girih.torch.eager import composed, table
+from girih.torch.eager import composed, lists, table
 from girih.torch.eager import plan as plans
 
 _aten = torch.ops.aten
@@ -31,14 +31,21 @@ def run(operation, *args, **kwargs):
         return host.run(operation, *args, **kwargs)
     if _draws_seeds(operation, args):
         return host.on_host(operation, *args, **kwargs)
+    is_done, result = on_device(operation, args, kwargs)
+    return result if is_done else host.run(operation, *args, reason=result, **kwargs)
+
+
+def on_device(operation, args, kwargs):
+    """Whether there is a plan for a call, and the call's result, or why there is none."""
     planned = _planned(operation, args, kwargs)
-    if not isinstance(planned, str):
-        plan, call = planned
-        try:
-            return plan.run(call)
-        except calls.NoPlan as problem:
-            planned = _plans[call.key] = str(problem)
-    return host.run(operation, *args, reason=planned, **kwargs)
+    if isinstance(planned, str):
+        return False, planned
+    plan, call = planned
+    try:
+        return True, plan.run(call)
+    except calls.NoPlan as problem:
+        _plans[call.key] = str(problem)
+        return False, str(problem)
 
 
 def _planned(operation, args, kwargs):
@@ -143,6 +150,7 @@ def register() -> None:
     """Makes this what runs where the device has no operation of its own."""
     _library.fallback(run, "PrivateUse1")
     composed.register(run)
+    lists.register(on_device)
 
 
 _library = torch.library.Library("_", "IMPL")

@@ -127,12 +127,20 @@ class _Describer:
     def _apart(self, args, kwargs):
         """Takes copies of tensors that are read, and share memory in another layout with one that is written to."""
         written = {place.index for place in written_places(self.operation, args, kwargs)}
-        for target in (self.tensors[index] for index in written):
+        if not written:
+            return
+        # Only tensors of one storage can share memory.
+        beside = {}
+        for index, tensor in enumerate(self.tensors):
+            if tensor.device.type == "girih":
+                beside.setdefault(tensor.untyped_storage().data_ptr(), []).append(index)
+        for target in [self.tensors[index] for index in written]:
             if target.device.type != "girih":
                 raise NoPlan("it writes to a tensor of the host")
             if storages.overlaps_itself(target):
                 raise NoPlan("it writes to a tensor whose elements share memory")
-            for index, tensor in enumerate(self.tensors):
+            for index in beside[target.untyped_storage().data_ptr()]:
+                tensor = self.tensors[index]
                 if tensor is not target and storages.meet(target, tensor):
                     if index in written:
                         raise NoPlan("it writes twice to the same memory")

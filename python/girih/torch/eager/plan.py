@@ -161,6 +161,8 @@ def _hoisted(call, args, kwargs):
     """The result of a call with hoisted numbers, by its formula."""
     outs = [kwargs.pop(argument.name) for argument in call.operation._schema.arguments if argument.is_out and argument.name in kwargs]
     result = formula(call.operation)(*args, **kwargs)
+    if isinstance(result, (list, tuple)):
+        return list(result) if call.operation._schema.returns else torch._foreach_copy_(args[0], result) and None
     target = outs[0] if outs else args[0] if returned_arguments(call.operation)[0] else None
     if target is not None and target.size() != result.size():
         raise NoPlan("a result needs another size")

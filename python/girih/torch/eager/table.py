@@ -202,6 +202,11 @@ _ROWS = {
 }
 
 
+def _less(a, b):
+    """What is left of a list when a list, or a number, is taken from it."""
+    return torch._foreach_sub(a, b) if isinstance(b, (list, tuple)) else torch._foreach_add(a, b, alpha=-1)
+
+
 # The operations whose numbers may change from call to call, as rates of optimizers and counts of steps do, by formulas that take them as tensors.
 HOISTED = {
     "aten::add": lambda a, b, alpha=1: a + b * alpha,
@@ -220,6 +225,12 @@ HOISTED = {
     "aten::le": lambda a, b: a <= b,
     "aten::gt": lambda a, b: a > b,
     "aten::ge": lambda a, b: a >= b,
+    "aten::_foreach_add": lambda a, b, alpha=None: torch._foreach_add(a, b if alpha is None else torch._foreach_mul(b, alpha)),
+    "aten::_foreach_sub": lambda a, b, alpha=None: _less(a, b if alpha is None else torch._foreach_mul(b, alpha)),
+    "aten::_foreach_mul": lambda a, b: torch._foreach_mul(a, b),
+    "aten::_foreach_div": lambda a, b: torch._foreach_div(a, b),
+    "aten::_foreach_addcmul": lambda a, b, c, value: torch._foreach_add(a, torch._foreach_mul(torch._foreach_mul(b, c), value)),
+    "aten::_foreach_addcdiv": lambda a, b, c, value: torch._foreach_add(a, torch._foreach_mul(torch._foreach_div(b, c), value)),
 }
 
 

@@ -4,6 +4,7 @@ Invariant: any block is right, because the kernels mask what is beyond the end; 
 """
 
 import ast
+import math
 
 import girih
 from girih.torch import device, storages
@@ -13,10 +14,9 @@ import triton.language as tl
 from torch._inductor.runtime import triton_helpers, triton_heuristics
 from torch._inductor.runtime.triton_helpers import libdevice, math as tl_math
 """
-# Elements of a program of a pointwise kernel, and of a reduction at once.
-_ELEMENTS, _REDUCED = 1024, 2048
-_WARPS = 4
-_POINTWISE = "pointwise"
+# Elements of a program: of a pointwise kernel, of a reduction that goes along its rows, of one that goes across them.
+_ELEMENTS, _ALONG, _ACROSS = 1024, 2048, 1024
+_POINTWISE, _FOREACH = "pointwise", "foreach"
 # Launches that are kept for sizes.
 _MOST_PREPARED = 1024
 
@@ -30,9 +30,11 @@ class Kernel:
         self._signature = _text_items(_item(meta, "signature"))
         self._parameters = [parameter.arg for parameter in function.args.args]
         inductor_meta = _keyword(decorator, "inductor_meta")
-        self._grid_type = ast.literal_eval(_item(inductor_meta, "grid_type"))
+        self._grid_meta = {name: ast.literal_eval(value) for name, value in _items(inductor_meta) if name in ("grid_type", "combo_grid_meta")}
         hints = _keyword(decorator, "size_hints")
-        self._blocks = blocks(self._parameters, ast.literal_eval(hints) if hints is not None else {}, decorator.func.attr)
+        direction = _keyword(decorator, "reduction_hint")
+        self._blocks = blocks(self._parameters, ast.literal_eval(hints) if hints is not None else {}, decorator.func.attr, direction.attr if direction is not None else "")
+        self._warps = 8 if decorator.func.attr == _FOREACH else 4
         self._passed = [name for name in self._parameters if name not in self._blocks]
         text = _IMPORTS + source[source.index("@triton.jit") :]
         self._name, self._kernel = name, girih.KernelFile(f"{name}.py", text).kernel(function.name, asserts="device_assert(" in text)
@@ -58,7 +60,7 @@ class Kernel:
         given |= {self._passed[place]: value for place, value in zip(self._numbers, numbers)}
         grid = self._grid(given)
         given |= {self._passed[place]: (self._signature[self._passed[place]][1:],) for place in self._memory}
-        step = self._kernel.prepare(device.current(), grid, given, num_warps=_WARPS)
+        step = self._kernel.prepare(device.current(), grid, given, num_warps=self._warps)
         # Sizes that change all the time are not all kept.
         if len(self._prepared) >= _MOST_PREPARED:
             self._prepared.clear()
@@ -69,29 +71,49 @@ class Kernel:
         from torch._inductor.runtime.triton_heuristics import GridExpr
 
         values = {name: value for name, value in given.items() if isinstance(value, int)}
-        expression = GridExpr.from_meta({"grid_type": self._grid_type}, self._blocks)
+        expression = GridExpr.from_meta(self._grid_meta, self._blocks)
         return tuple(int(n) for n in expression.eval_slow(values))
 
 
-def blocks(parameters: list[str], hints: dict[str, int], kind: str) -> dict[str, int]:
-    """The sizes of a kernel's blocks: powers of two, no larger than what there is of elements."""
+def blocks(parameters: list[str], hints: dict[str, int], kind: str, direction: str) -> dict[str, int]:
+    """The sizes of a kernel's blocks: powers of two, no larger than what there is of elements. `direction` is Inductor's hint of how a reduction's elements lie."""
     names = [name for name in parameters if name.endswith("BLOCK")]
     unknown = [name for name in parameters if name.startswith(("RSPLIT", "NUM_STAGES"))]
     if unknown:
         raise NotImplementedError(f"kernels of Inductor with the parameter `{unknown[0]}` are not supported on girih")
+    most = {name: 1 << (max(1, length) - 1).bit_length() for name, length in hints.items()}
     across = sum(1 for name in names if not name.startswith("R"))
-    chosen, elements, reduced = {}, _ELEMENTS, _REDUCED
+    if kind == _POINTWISE:
+        limit = _ELEMENTS if across == 1 else 32 if across == 2 else 8
+        return {name: min(_most(most, name), limit) for name in names}
+    chosen, left = {}, _ALONG
+    if across == 1 and "XBLOCK" in names:
+        chosen["XBLOCK"], left = _rows(most, direction, is_whole=names == ["XBLOCK"])
     for name in names:
-        hint = max(1, hints.get(name.removesuffix("BLOCK").lower(), 1))
-        hint = 1 << (hint - 1).bit_length()
         if name.startswith("R"):
-            chosen[name] = min(hint, reduced)
-            reduced = max(reduced // chosen[name], 1)
-        elif kind != _POINTWISE:
-            chosen[name] = 1
+            chosen[name] = min(_most(most, name), left)
+            left = max(left // chosen[name], 1)
         else:
-            chosen[name] = min(hint, elements if across == 1 else (32 if across == 2 else 8))
+            chosen.setdefault(name, 1)
     return chosen
+
+
+def _rows(most: dict[str, int], direction: str, is_whole: bool) -> tuple[int, int]:
+    """How many results of a reduction a program computes, and how many elements of each it takes at once. Neighbours in memory are taken together: those of one
+    result, or where `direction` says that these lie apart, those of several. Where `is_whole`, all elements of a result are taken at once."""
+    rows, length = most.get("x", 1), math.prod(length for name, length in most.items() if name.startswith("r"))
+    if is_whole:
+        least = 8 if direction == "OUTER" else 1
+        return min(rows, max(_ALONG // length, least), 128), _ALONG
+    # Which way is faster is not known for those without a direction: eight neighbours are a unit of memory, and so are 128.
+    at_once = {"INNER": 1, "OUTER": 32, "OUTER_TINY": 32}.get(direction, 8)
+    rows = min(rows, max(at_once, _ACROSS // length if at_once > 1 else 1))
+    return rows, max((_ALONG if at_once == 1 else _ACROSS) // rows, 1)
+
+
+def _most(most: dict[str, int], name: str) -> int:
+    """The power of two that is no less than what there is of elements in a direction."""
+    return most.get(name.removesuffix("BLOCK").lower(), 1)
 
 
 def _parts(source: str):
@@ -108,9 +130,14 @@ def _keyword(call: ast.Call, name: str):
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
 
 
-def _item(dictionary: ast.Dict, name: str):
+def _items(dictionary: ast.Dict):
+    """Its items whose keys are texts."""
     pairs = zip(dictionary.keys, dictionary.values)
-    return next(value for key, value in pairs if isinstance(key, ast.Constant) and key.value == name)
+    return [(key.value, value) for key, value in pairs if isinstance(key, ast.Constant)]
+
+
+def _item(dictionary: ast.Dict, name: str):
+    return next(value for key, value in _items(dictionary) if key == name)
 
 
 def _text_items(dictionary: ast.Dict) -> dict[str, str]:

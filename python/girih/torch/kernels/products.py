@@ -19,7 +19,7 @@ def tile(pid, down, across, GROUP: tl.constexpr):
 @triton.jit
 def matmul(out, a, b, c, M, N, K, alpha, beta,
            out_s, out_b, out_m, out_n, a_b, a_m, a_k, b_b, b_k, b_n, c_b, c_m, c_n,
-           ADDS: tl.constexpr, PRECISION: tl.constexpr, SPLITS: tl.constexpr, WIDE: tl.constexpr,
+           ADDS: tl.constexpr, PRECISION: tl.constexpr, SPLITS: tl.constexpr, WIDE: tl.constexpr, HAS_REST: tl.constexpr,
            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
     """out = alpha * a @ b, and beta * c is added where ADDS. Each of SPLITS parts of the depth has a result of its own, `out_s` after the last one."""
     split = tl.program_id(1)
@@ -38,15 +38,21 @@ def matmul(out, a, b, c, M, N, K, alpha, beta,
         steps = min(steps - first, share)
     lefts = a + batch * a_b + m[:, None] * a_m + (first * BLOCK_K + k)[None, :] * a_k
     rights = b + batch * b_b + (first * BLOCK_K + k)[:, None] * b_k + n[None, :] * b_n
-    remaining = K - first * BLOCK_K
+    # Only the last step can reach beyond the depth: the others read whole vectors along it.
+    last = K // BLOCK_K - first
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for step in range(0, steps):
-        inside = k < remaining - step * BLOCK_K
-        left = tl.load(lefts, mask=(m[:, None] < M) & inside[None, :], other=0.0)
-        right = tl.load(rights, mask=inside[:, None] & (n[None, :] < N), other=0.0)
+    for step in range(0, min(steps, last)):
+        left = tl.load(lefts, mask=m[:, None] < M, other=0.0)
+        right = tl.load(rights, mask=n[None, :] < N, other=0.0)
         total = tl.dot(left, right, total, input_precision=PRECISION)
         lefts += BLOCK_K * a_k
         rights += BLOCK_K * b_k
+    if HAS_REST:
+        if (last >= 0) & (steps > last):
+            inside = k < K % BLOCK_K
+            left = tl.load(lefts, mask=(m[:, None] < M) & inside[None, :], other=0.0)
+            right = tl.load(rights, mask=inside[:, None] & (n[None, :] < N), other=0.0)
+            total = tl.dot(left, right, total, input_precision=PRECISION)
     kept = (m[:, None] < M) & (n[None, :] < N)
     total *= alpha
     if ADDS:
