@@ -227,9 +227,8 @@ impl Allocator {
         loop {
             let oldest = {
                 let state = &mut *self.lock();
-                let unused = state.figures.peak - state.figures.live;
-                // Blocks are a little larger than what is asked for.
-                let most = if keeping.to_peak { keeping.bytes.max(unused + unused / 8) } else { keeping.bytes };
+                // Sizes come and go in turns, and giving a block back waits for the device: what all sizes need at their own time is more than what ever lived at once.
+                let most = if keeping.to_peak { keeping.bytes.max(state.figures.peak) } else { keeping.bytes };
                 if state.kept <= most {
                     return;
                 }

@@ -216,7 +216,7 @@ pub(super) static TABLE: &[Builtin] = &[
     float("asin", Op::Asin),
     float("acos", Op::Acos),
     float("atan", Op::Atan),
-    float("tanh", Op::Tanh),
+    call("tanh", "x", library::tanh),
     float("sqrt", Op::Sqrt),
     float("sqrt_rn", Op::Sqrt),
     float("floor", Op::Floor),

@@ -272,6 +272,26 @@ impl Body<'_, '_> {
     }
 }
 
+/// Functions of numbers of both signs whose limits are -1 and 1.
+impl Body<'_, '_> {
+    /// x times a polynomial in its square.
+    fn odd(&mut self, x: Tensor, coefficients: &[f64]) -> Tensor {
+        let square = self.two(Op::Mul, x, x);
+        let factor = self.polynomial(square, coefficients);
+        self.two(Op::Mul, factor, x)
+    }
+    /// `near` where |x| is below a limit, and for what is no number; elsewhere 1 - `tail` with the sign of x.
+    fn two_parts(&mut self, x: Tensor, size: Tensor, limit: f64, near: Tensor, tail: Tensor) -> Tensor {
+        let (zero, one, limit) = (self.like(x, 0.0), self.like(x, 1.0), self.like(x, limit));
+        let far = self.two(Op::Sub, one, tail);
+        let mirrored = self.one(Op::Neg, far);
+        let is_negative = self.two(Op::Lt, x, zero);
+        let far = self.pick(is_negative, mirrored, far);
+        let is_far = self.two(Op::Ge, size, limit);
+        self.pick(is_far, far, near)
+    }
+}
+
 /// 1 / (1 + e^-x).
 pub(super) fn sigmoid(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let x = body.f32_operand(a)?;
@@ -282,32 +302,67 @@ pub(super) fn sigmoid(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     Ok(Value::Tensor(body.two(Op::Div, one, below)))
 }
 
-/// The error function: its series near 0, and elsewhere a rational approximation of 1.5e-7 (Abramowitz and Stegun, 7.1.26).
+/// The coefficients of erf(x) / x by the square of x, for |x| <= 1, and of the logarithm of erfc(a), for 1 <= a <= 4: fitted by Lawson's algorithm, with 40 digits.
+/// The errors of both are below 1.3e-9 of the error function.
+const ERF_NEAR: [f64; 7] = [
+    1.128_379_165_726_71,
+    -0.376_126_258_242_258,
+    0.112_835_851_485_362,
+    -0.026_853_811_932_115_7,
+    0.005_188_327_679_763_38,
+    -0.000_801_019_357_312_54,
+    7.853_861_182_162_37e-5,
+];
+const ERFC_LOG: [f64; 7] = [
+    -0.000_341_521_384_808_1,
+    -1.127_089_196_866_24,
+    -0.638_144_821_662_83,
+    -0.103_106_764_154_503,
+    0.021_838_068_517_245_8,
+    -0.002_947_659_404_530_24,
+    0.000_186_379_301_097_228,
+];
+
+/// The error function: a polynomial near 0, and elsewhere what its complement leaves of 1, whose logarithm is a polynomial. From 4 on it is 1.
 pub(super) fn erf(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let x = body.f32_operand(a)?;
-    let square = body.two(Op::Mul, x, x);
-    let scale = std::f64::consts::FRAC_2_SQRT_PI;
-    let series: Vec<f64> = [1.0, -1.0 / 3.0, 0.1, -1.0 / 42.0, 1.0 / 216.0, -1.0 / 1320.0, 1.0 / 9360.0]
-        .iter()
-        .map(|c| c * scale)
-        .collect();
-    let near = body.polynomial(square, &series);
-    let near = body.two(Op::Mul, near, x);
+    let near = body.odd(x, &ERF_NEAR);
     let size = body.one(Op::Abs, x);
-    let below = body.polynomial(size, &[1.0, 0.327_591_1]);
+    let most = body.like(x, 4.0);
+    let most = body.two(Op::Min, size, most);
+    let log = body.polynomial(most, &ERFC_LOG);
+    let tail = body.one(Op::ExpApprox, log);
+    Ok(Value::Tensor(body.two_parts(x, size, 1.0, near, tail)))
+}
+
+/// The coefficients of tanh(x) / x by the square of x, for |x| <= 0.625, fitted in the same way; the error is below 4e-9 of it.
+const TANH_NEAR: [f64; 6] = [
+    0.999_999_996_075_287,
+    -0.333_332_605_268_985,
+    0.133_311_275_354_895,
+    -0.053_721_067_953_707_9,
+    0.020_590_988_133_159_5,
+    -0.005_659_988_810_390_52,
+];
+
+/// The hyperbolic tangent: a polynomial near 0, and elsewhere 1 - 2 / (e^2x + 1). From 10 on it is 1.
+pub(super) fn tanh(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let x = a.tensor(body, 0)?;
+    if x.element() == Scalar::F64 {
+        return Ok(Value::Tensor(body.one(Op::Tanh, x)));
+    }
+    let x = body.f32_operand(a)?;
+    let near = body.odd(x, &TANH_NEAR);
+    let size = body.one(Op::Abs, x);
+    let most = body.like(x, 10.0);
+    let most = body.two(Op::Min, size, most);
+    let twice = body.two(Op::Add, most, most);
+    let e = body.one(Op::ExpApprox, twice);
     let one = body.like(x, 1.0);
-    let t = body.two(Op::Div, one, below);
-    let sum = body.polynomial(t, &[0.0, 0.254_829_592, -0.284_496_736, 1.421_413_741, -1.453_152_027, 1.061_405_429]);
-    let minus = body.one(Op::Neg, square);
-    let e = body.one(Op::Exp, minus);
-    let tail = body.two(Op::Mul, sum, e);
-    let far = body.two(Op::Sub, one, tail);
-    let (zero, limit) = (body.like(x, 0.0), body.like(x, 0.5));
-    let negative = body.two(Op::Lt, x, zero);
-    let mirrored = body.one(Op::Neg, far);
-    let far = body.pick(negative, mirrored, far);
-    let is_near = body.two(Op::Lt, size, limit);
-    Ok(Value::Tensor(body.pick(is_near, near, far)))
+    let below = body.two(Op::Add, e, one);
+    let two = body.like(x, 2.0);
+    let tail = body.two(Op::Div, two, below);
+    Ok(Value::Tensor(body.two_parts(x, size, 0.625, near, tail)))
 }
 
 /// `libdevice.log10(x)`.

@@ -1,4 +1,6 @@
-"""Convolutions on the device, by the kernels of `kernels/products.py`: results are channels-last where an input or its weights are.
+"""Convolutions on the device, by the kernels of `kernels/products.py` and `kernels/depthwise.py`: results are channels-last where an input or its weights are.
+
+Those of one tap are products of matrices. Others gather their factors, for which channels stand side by side: tensors that are not channels-last are copied.
 
 Types and ranks that these kernels do not have run on the host, which is counted and warned of like any fallback.
 """
@@ -10,7 +12,7 @@ from torch._subclasses import fake_impls
 
 from girih.torch import device, host, storages, tiles
 from girih.torch.launch import prepare
-from girih.torch.products import Sum, refusal
+from girih.torch.products import Sum, prepared, refusal
 from girih.torch.tiles import Shape
 
 _library = torch.library.Library("aten", "IMPL")
@@ -67,18 +69,112 @@ def _gathered(chosen, name, dtype, out: Shape, source: Shape, w: Shape, bias: in
 def _gather(name, out, source, w, bias, numbers, groups):
     shapes = [tiles.shape_of(t) for t in (out, source, w)]
     step_of_bias = None if bias is None else bias.stride(0)
-    step = _gathered(device.current(), name, out.dtype, *shapes, step_of_bias, numbers, groups, tiles.precision())
+    made = _depthwise if _is_depthwise(w, groups) else _gathered
+    step = made(device.current(), name, out.dtype, *shapes, step_of_bias, numbers, groups, tiles.convolution_precision())
     step.launch(*[storages.address_of(t) for t in (out, source, w, out if bias is None else bias)])
+
+
+def _is_depthwise(w, groups) -> bool:
+    return groups > 1 and w.shape[1] == 1
 
 
 def _forward(out, x, w, bias, stride, padding, dilation, groups):
     """The convolution of four-dimensional tensors."""
-    _gather("forward", out, x, w, bias, (stride, padding, dilation), groups)
+    if _is_product(w, padding, groups):
+        x = x[:, :, :: stride[0], :: stride[1]] if max(stride) > 1 else x
+        return _into(out, [x], lambda out, x: _multiply(out, _rows(out), x, _rows(x), w, (0, w.stride(1), w.stride(0)), bias))
+    gather = lambda out, *sources: _gather("forward", out, *sources, bias, (stride, padding, dilation), groups)
+    _into(out, [x, w], gather) if _is_deep(w, groups) else gather(out, x, w)
 
 
 def _data_gradient(out, g, w, bias, stride, padding, dilation, groups):
     """The gradient of a convolution's input, which is the transposed convolution."""
-    _gather("data_gradient", out, g, w, bias, (stride, padding, dilation), groups)
+    if _is_product(w, padding, groups):
+        multiply = lambda out, g: _multiply(out, _rows(out), g, _rows(g), w, (0, w.stride(0), w.stride(1)), bias)
+        if max(stride) == 1:
+            return _into(out, [g], multiply)
+        # Between these places are none that a tap has met.
+        out.copy_(bias.reshape(1, -1, 1, 1)) if bias is not None else out.zero_()
+        return _into(out[:, :, :: stride[0], :: stride[1]][:, :, : g.shape[2], : g.shape[3]], [g], multiply)
+    gather = lambda out, *sources: _gather("data_gradient", out, *sources, bias, (stride, padding, dilation), groups)
+    _into(out, [g, w], gather) if _is_deep(w, groups) else gather(out, g, w)
+
+
+def _is_product(w, padding, groups) -> bool:
+    """Whether each place of the output comes of one place of the input."""
+    return tuple(w.shape[2:]) == (1, 1) and not any(padding) and groups == 1
+
+
+def _is_deep(w, groups) -> bool:
+    """Whether there are enough channels that standing side by side is worth a copy."""
+    return min(w.shape[0] // groups, w.shape[1]) >= FEW
+
+
+def _into(out, sources, run):
+    """Runs with sources whose channels stand side by side, and a result like that."""
+    sources = [_last(t) for t in sources]
+    target = out if out.is_contiguous(memory_format=torch.channels_last) else torch.empty(out.shape, dtype=out.dtype, device=out.device, memory_format=torch.channels_last)
+    run(target, *sources)
+    if target is not out:
+        out.copy_(target)
+
+
+def _last(tensor):
+    """The tensor with its channels side by side."""
+    return tensor if tensor.is_contiguous(memory_format=torch.channels_last) else tensor.contiguous(memory_format=torch.channels_last)
+
+
+def _rows(tensor) -> Shape:
+    """A channels-last tensor as a matrix: a place is a row."""
+    images, channels, rows, columns = tensor.shape
+    return (1, images * rows * columns, channels), (0, channels, 1)
+
+
+def _multiply(out, out_shape: Shape, a, a_shape: Shape, b, b_stride, bias=None):
+    """out = a @ b, and a bias for each column is added; all seen as matrices."""
+    b_shape = (1, a_shape[0][2], out_shape[0][2]), tuple(b_stride)
+    added = None if bias is None else (out_shape[0], (0, 0, bias.stride(0)))
+    prepared(device.current(), out.dtype, out_shape, a_shape, b_shape, added, 1.0, 1.0, tiles.convolution_precision()).run(out, a, b, bias)
+
+
+def _blocks(shape: Shape) -> tuple[int, int]:
+    """Places and channels of a program, along which neighbours in memory lie."""
+    channels = 1 << (shape[0][1] - 1).bit_length()
+    if shape[1][1] == 1 and channels > 1:
+        return max(1024 // min(channels, 64), 1), min(channels, 64)
+    return 256, min(channels, 4)
+
+
+@functools.lru_cache(maxsize=4096)
+def _depthwise(chosen, name, dtype, out: Shape, source: Shape, w: Shape, bias: int | None, numbers, groups, precision):
+    """A convolution in which each channel is a group, or the gradient of its input, prepared for the device."""
+    is_forward = name == "forward"
+    small, large = (source, out) if is_forward else (out, source)
+    other, channels = ("x", "CO") if is_forward else ("g", "CI")
+    places, across = _blocks(out)
+    constants = {"images": out[0][0], channels: out[0][1], "IH": small[0][2], "IW": small[0][3], "OH": large[0][2], "OW": large[0][3]}
+    constants |= tiles.strides("out", out, "nchw") | tiles.strides(other, source, "nchw") | _taps(w[0], *numbers)
+    constants |= {"w_o": w[1][0], "w_h": w[1][2], "w_w": w[1][3], "MANY": w[0][0] // groups, "BLOCK_P": places, "BLOCK_C": across}
+    constants |= {"WIDE": tiles.is_wide(out, source, w), "BIAS": bias is not None, "bias_o": bias or 0}
+    memory = {"out": dtype, other: dtype, "w": dtype, "bias": dtype}
+    grid = (tiles.cdiv(out[0][0] * out[0][2] * out[0][3], places), tiles.cdiv(out[0][1], across))
+    return prepare("depthwise", name, grid, memory, constants)
+
+
+@functools.lru_cache(maxsize=4096)
+def _depthwise_summed(chosen, dtype, out: Shape, g: Shape, x: Shape, numbers, groups):
+    """The gradient of weights where each channel is a group, as a sum of parts, prepared for the device."""
+    co, taps = out[0][0], out[0][2] * out[0][3]
+    places, across = _blocks(g)
+    steps = tiles.cdiv(g[0][0] * g[0][2] * g[0][3], places)
+    splits = max(1, min(tiles.cdiv(4 * tiles.PROGRAMS, taps * tiles.cdiv(co, across)), steps // 4))
+    parts = (splits * co, taps), (taps, 1)
+    constants = {"images": x[0][0], "CO": co, "IH": x[0][2], "IW": x[0][3], "OH": g[0][2], "OW": g[0][3], "MANY": co // groups, "SPLITS": splits}
+    constants |= tiles.strides("g", g, "nchw") | tiles.strides("x", x, "nchw") | _taps(out[0], *numbers)
+    constants |= {"WIDE": tiles.is_wide(parts, g, x), "BLOCK_P": places, "BLOCK_C": across}
+    memory = {"parts": torch.float32, "g": dtype, "x": dtype}
+    step = prepare("depthwise", "weight_gradient", (taps, tiles.cdiv(co, across), splits), memory, constants)
+    return splits, step, Sum(dtype, splits, out, out, {"alpha": 1.0, "beta": 0.0, "ADDS": False})
 
 
 @functools.lru_cache(maxsize=4096)
@@ -89,7 +185,7 @@ def _summed(chosen, dtype, out: Shape, g: Shape, x: Shape, numbers, groups, prec
     cut = tiles.Tiles(co, columns, g[0][0] * g[0][2] * g[0][3], groups, dtype, precision, splits=True)
     parts = (cut.splits * out[0][0], columns), (columns, 1)
     constants = tiles.strides("g", g, "nchw") | tiles.strides("x", x, "nchw") | _sizes(x[0][0], ci, co, x[0][2:], g[0][2:])
-    constants |= cut.constants | _taps(out[0], *numbers) | {"groups": groups, "WIDE": tiles.is_wide(parts, g, x)}
+    constants |= cut.constants | _taps(out[0], *numbers) | {"groups": groups, "ONE_TAP": ci % cut.constants["BLOCK_N"] == 0, "WIDE": tiles.is_wide(parts, g, x)}
     memory = {"parts": torch.float32, "g": dtype, "x": dtype}
     step = prepare("products", "weight_gradient", (cut.count, cut.splits, groups), memory, constants, cut.warps)
     return cut.splits, step, Sum(dtype, cut.splits, out, out, {"alpha": 1.0, "beta": 0.0, "ADDS": False})
@@ -97,8 +193,19 @@ def _summed(chosen, dtype, out: Shape, g: Shape, x: Shape, numbers, groups, prec
 
 def _weight_gradient(out, g, x, stride, padding, dilation, groups):
     """The gradient of a convolution's weights."""
+    if _is_product(out, padding, groups):
+        x, g = _last(x[:, :, :: stride[0], :: stride[1]][:, :, : g.shape[2], : g.shape[3]] if max(stride) > 1 else x), _last(g)
+        (_, places, ci), co = _rows(x)[0], g.shape[1]
+        left, target = ((1, co, places), (0, 1, co)), ((1, co, ci), (0, out.stride(0), out.stride(1)))
+        return _multiply(out, target, g, left, x, (0, ci, 1))
+    if _is_deep(out, groups):
+        g, x = _last(g), _last(x)
     shapes = [tiles.shape_of(t) for t in (out, g, x)]
-    splits, step, total = _summed(device.current(), out.dtype, *shapes, (stride, padding, dilation), groups, tiles.precision())
+    numbers = (stride, padding, dilation)
+    if _is_depthwise(out, groups):
+        splits, step, total = _depthwise_summed(device.current(), out.dtype, *shapes, numbers, groups)
+    else:
+        splits, step, total = _summed(device.current(), out.dtype, *shapes, numbers, groups, tiles.convolution_precision())
     parts = storages.empty([splits, *out.shape], None, torch.float32)
     step.launch(*[storages.address_of(t) for t in (parts, g, x)])
     total.run(out, parts, out)

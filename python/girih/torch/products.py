@@ -50,7 +50,7 @@ class _Products:
         strides = tiles.strides("out", target, "bmn") | {"out_s": offset} | tiles.strides("c", added, "bmn")
         strides |= tiles.strides("a", a, "bmk") | tiles.strides("b", b, "bkn")
         wide = tiles.is_wide(target, a, b, added) or offset * self.splits >= 1 << 31
-        constants = first | strides | cut.constants | {"M": m, "N": n, "K": k, "WIDE": wide, "HAS_REST": k % cut.constants["BLOCK_K"] != 0}
+        constants = first | strides | cut.constants | {"M": m, "N": n, "K": k, "WIDE": wide, "REST": _rest(k, cut.constants["BLOCK_K"])}
         self.steps = []
         for at in range(0, batches, MOST_BATCHES):
             grid = (cut.count, cut.splits, min(batches - at, MOST_BATCHES))
@@ -83,8 +83,13 @@ class Sum:
         self.step.launch(*[storages.address_of(t) for t in (out, parts, c)])
 
 
+def _rest(depth: int, block: int) -> str:
+    """Where the kernel masks a step that reaches beyond the depth. In the loop the mask must not part what is read as a vector."""
+    return "none" if depth % block == 0 else "inside" if depth % 16 == 0 else "apart"
+
+
 # Prepared products by all that they depend on.
-_prepared = functools.lru_cache(maxsize=4096)(_Products)
+prepared = functools.lru_cache(maxsize=4096)(_Products)
 
 
 def _four(shape: Shape) -> Shape:
@@ -103,7 +108,7 @@ def _matmul(out, a, b, c, alpha, beta):
     # A factor of zero hides NaN, too.
     c = c.expand(out.shape) if c is not None and beta != 0 else None
     shapes = [None if t is None else _three(t) for t in (out, a, b, c)]
-    _prepared(device.current(), a.dtype, *shapes, float(alpha), float(beta), tiles.precision()).run(out, a, b, c)
+    prepared(device.current(), a.dtype, *shapes, float(alpha), float(beta), tiles.precision()).run(out, a, b, c)
 
 
 def _shaped(out, size, like):

@@ -8,7 +8,7 @@ import torch
 from girih.torch import device, storages
 
 # Programs that keep a card busy, and the depth in blocks below which a part is not worth its sum.
-_PROGRAMS, _LEAST_STEPS = 128, 4
+PROGRAMS, _LEAST_STEPS = 128, 4
 # Rows, columns and depth of tiles, and warps, the largest first.
 _CARD_HALVES = [(128, 256, 64, 8), (128, 128, 64, 4), (64, 128, 64, 4), (64, 64, 64, 4)]
 _CARD_SINGLES = [(128, 128, 32, 8), (64, 64, 32, 4), (32, 32, 32, 4)]
@@ -39,11 +39,11 @@ class Tiles:
         for rows, columns, depth, warps in _choices(dtype):
             rows, columns, depth = _fitting(rows, m), _fitting(columns, n), _fitting(depth, k)
             self.count = cdiv(m, rows) * cdiv(n, columns)
-            if self.count * batches >= _PROGRAMS:
+            if self.count * batches >= PROGRAMS:
                 break
         self.warps, self.splits = warps, 1
         if splits:
-            wanted = cdiv(_PROGRAMS, self.count * batches)
+            wanted = cdiv(PROGRAMS, self.count * batches)
             self.splits = max(1, min(wanted, cdiv(k, depth) // _LEAST_STEPS))
         self.constants = {"BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": depth, "GROUP": 8, "PRECISION": precision, "SPLITS": self.splits}
 
@@ -51,6 +51,11 @@ class Tiles:
 def precision() -> str:
     """How factors in float32 are read: whole, or in TF32 where PyTorch was told so by `torch.set_float32_matmul_precision`."""
     return "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32"
+
+
+def convolution_precision() -> str:
+    """The same for convolutions: on cards in TF32 unless PyTorch was told otherwise by `torch.backends.cudnn.allow_tf32`, which is its rule for its own cards."""
+    return "tf32" if torch.backends.cudnn.allow_tf32 and device.current().kind == "cuda" else precision()
 
 
 # A tensor's sizes and its strides.

@@ -315,6 +315,23 @@ fn a_step_that_is_repeated_finds_its_memory() {
     }
 }
 
+/// So does one whose step needs several sizes in turns, of which each is as much as ever lives at a time.
+#[test]
+fn sizes_that_take_turns_find_their_memory() {
+    let mut fake = Fake::new();
+    fake.keeps_to_peak = true;
+    let device = fake.device();
+    for _ in 0..3 {
+        for bytes in [1_u64 << 20, 3 << 20] {
+            let count = (6 << 20) / bytes;
+            let all: Vec<Buffer> =
+                (0..count).map(|_| device.allocate(Memory::of(bytes)).expect("there is memory")).collect();
+            drop(all);
+        }
+    }
+    assert_eq!(device.figures().hits, 16, "of 24 buffers the 8 first ones are new");
+}
+
 /// Work in another queue may be done after the memory's own queue was closed. The block is there for others then.
 #[test]
 fn a_block_outlives_its_queue() {

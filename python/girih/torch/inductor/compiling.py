@@ -16,7 +16,6 @@ from torch._dynamo.convert_frame import compile_lock
 _OPTIONS = {
     # Also where Inductor trusts an index: what another kernel has checked, and has not told the host yet, may be wrong.
     "debug_index_asserts": True,
-    "layout_optimization": False,
     "triton.autotune_at_compile_time": False,
     "triton.mix_order_reduction": False,
     "triton.cooperative_reductions": False,

@@ -19,9 +19,12 @@ def tile(pid, down, across, GROUP: tl.constexpr):
 @triton.jit
 def matmul(out, a, b, c, M, N, K, alpha, beta,
            out_s, out_b, out_m, out_n, a_b, a_m, a_k, b_b, b_k, b_n, c_b, c_m, c_n,
-           ADDS: tl.constexpr, PRECISION: tl.constexpr, SPLITS: tl.constexpr, WIDE: tl.constexpr, HAS_REST: tl.constexpr,
+           ADDS: tl.constexpr, PRECISION: tl.constexpr, SPLITS: tl.constexpr, WIDE: tl.constexpr, REST: tl.constexpr,
            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
-    """out = alpha * a @ b, and beta * c is added where ADDS. Each of SPLITS parts of the depth has a result of its own, `out_s` after the last one."""
+    """out = alpha * a @ b, and beta * c is added where ADDS. Each of SPLITS parts of the depth has a result of its own, `out_s` after the last one.
+
+    REST says where the step is masked that reaches beyond the depth: in the loop ("inside"), behind it ("apart"), or nowhere, because there is none ("none").
+    """
     split = tl.program_id(1)
     batch = tl.program_id(2)
     row, column = tile(tl.program_id(0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), GROUP)
@@ -38,16 +41,21 @@ def matmul(out, a, b, c, M, N, K, alpha, beta,
         steps = min(steps - first, share)
     lefts = a + batch * a_b + m[:, None] * a_m + (first * BLOCK_K + k)[None, :] * a_k
     rights = b + batch * b_b + (first * BLOCK_K + k)[:, None] * b_k + n[None, :] * b_n
-    # Only the last step can reach beyond the depth: the others read whole vectors along it.
+    remaining = K - first * BLOCK_K
     last = K // BLOCK_K - first
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for step in range(0, min(steps, last)):
-        left = tl.load(lefts, mask=m[:, None] < M, other=0.0)
-        right = tl.load(rights, mask=n[None, :] < N, other=0.0)
+    for step in range(0, min(steps, last) if REST == "apart" else steps):
+        if REST == "inside":
+            inside = k < remaining - step * BLOCK_K
+            left = tl.load(lefts, mask=(m[:, None] < M) & inside[None, :], other=0.0)
+            right = tl.load(rights, mask=inside[:, None] & (n[None, :] < N), other=0.0)
+        else:
+            left = tl.load(lefts, mask=m[:, None] < M, other=0.0)
+            right = tl.load(rights, mask=n[None, :] < N, other=0.0)
         total = tl.dot(left, right, total, input_precision=PRECISION)
         lefts += BLOCK_K * a_k
         rights += BLOCK_K * b_k
-    if HAS_REST:
+    if REST == "apart":
         if (last >= 0) & (steps > last):
             inside = k < K % BLOCK_K
             left = tl.load(lefts, mask=(m[:, None] < M) & inside[None, :], other=0.0)
@@ -88,14 +96,17 @@ def finish(out, parts, c, count, size_1, size_2, size_3, alpha, beta,
 
 
 @triton.jit
-def taps_of(step, k, channels, taps, FLAT: tl.constexpr, BLOCK_K: tl.constexpr):
-    """The taps and the channels of a step of the depth, and which of them there are."""
-    if FLAT:
-        flat = step * BLOCK_K + k
-        return flat // channels, flat % channels, flat < taps * channels
+def taps_of(step, k, channels, taps, BLOCK_K: tl.constexpr):
+    """The taps and the channels of a step of the depth that goes over both together, and which of them there are."""
+    flat = step * BLOCK_K + k
+    return flat // channels, flat % channels, flat < taps * channels
+
+
+@triton.jit
+def tap_of(step, k, channels, BLOCK_K: tl.constexpr):
+    """The tap and the channels of a step of the depth that has one tap."""
     blocks = tl.cdiv(channels, BLOCK_K)
-    channel = step % blocks * BLOCK_K + k
-    return step // blocks + k * 0, channel, channel < channels
+    return step // blocks, step % blocks * BLOCK_K + k
 
 
 @triton.jit
@@ -123,15 +134,24 @@ def forward(out, x, w, bias, bias_o, images, CI, CO, IH, IW, OH, OW,
     steps = tl.cdiv(KH * KW * CI, BLOCK_K) if FLAT else KH * KW * tl.cdiv(CI, BLOCK_K)
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     for step in range(0, steps):
-        tap, c, there = taps_of(step, k, CI, KH * KW, FLAT, BLOCK_K)
-        kh = tap // KW
-        kw = tap % KW
-        h = row[:, None] + (kh * gap_h)[None, :]
-        v = column[:, None] + (kw * gap_w)[None, :]
-        inside = (image < images)[:, None] & (h >= 0) & (h < IH) & (v >= 0) & (v < IW) & there[None, :]
-        left = tl.load(x + (image * x_n)[:, None] + h * x_h + v * x_w + (c * x_c)[None, :], mask=inside, other=0.0)
-        right = tl.load(w + (channel * w_o)[None, :] + (c * w_i + kh * w_h + kw * w_w)[:, None],
-                        mask=there[:, None] & (channel < CO)[None, :], other=0.0)
+        if FLAT:
+            tap, c, there = taps_of(step, k, CI, KH * KW, BLOCK_K)
+            kh = tap // KW
+            kw = tap % KW
+            h = row[:, None] + (kh * gap_h)[None, :]
+            v = column[:, None] + (kw * gap_w)[None, :]
+            inside = (image < images)[:, None] & (h >= 0) & (h < IH) & (v >= 0) & (v < IW) & there[None, :]
+            left = tl.load(x + (image * x_n)[:, None] + h * x_h + v * x_w + (c * x_c)[None, :], mask=inside, other=0.0)
+            right = tl.load(w + (channel * w_o)[None, :] + (c * w_i + kh * w_h + kw * w_w)[:, None],
+                            mask=there[:, None] & (channel < CO)[None, :], other=0.0)
+        else:
+            tap, c = tap_of(step, k, CI, BLOCK_K)
+            h = row + tap // KW * gap_h
+            v = column + tap % KW * gap_w
+            inside = (image < images) & (h >= 0) & (h < IH) & (v >= 0) & (v < IW)
+            left = tl.load(x + (image * x_n + h * x_h + v * x_w)[:, None] + (c * x_c)[None, :], mask=inside[:, None] & (c < CI)[None, :], other=0.0)
+            right = tl.load(w + (channel * w_o)[None, :] + (c * w_i)[:, None] + (tap // KW * w_h + tap % KW * w_w),
+                            mask=(c < CI)[:, None] & (channel < CO)[None, :], other=0.0)
         total = tl.dot(left, right, total, input_precision=PRECISION)
     if BIAS:
         total += tl.load(bias + (group * CO + channel) * bias_o, mask=channel < CO, other=0.0).to(tl.float32)[None, :]
@@ -169,19 +189,30 @@ def data_gradient(out, g, w, bias, bias_o, images, CI, CO, IH, IW, OH, OW,
     steps = tl.cdiv(KH * KW * CO, BLOCK_K) if FLAT else KH * KW * tl.cdiv(CO, BLOCK_K)
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     for step in range(0, steps):
-        tap, c, there = taps_of(step, k, CO, KH * KW, FLAT, BLOCK_K)
-        kh = tap // KW
-        kw = tap % KW
-        h = (row + pad_h)[:, None] - (kh * gap_h)[None, :]
-        v = (column + pad_w)[:, None] - (kw * gap_w)[None, :]
-        # Only every step-th place of the input was met by this tap.
-        oh = h // step_h
-        ow = v // step_w
-        met = (h >= 0) & (v >= 0) & (h % step_h == 0) & (v % step_w == 0) & (oh < OH) & (ow < OW)
-        inside = (image < images)[:, None] & met & there[None, :]
-        left = tl.load(g + (image * g_n)[:, None] + oh * g_h + ow * g_w + (c * g_c)[None, :], mask=inside, other=0.0)
-        right = tl.load(w + (channel * w_i)[None, :] + (c * w_o + kh * w_h + kw * w_w)[:, None],
-                        mask=there[:, None] & (channel < CI)[None, :], other=0.0)
+        # Only every step-th place of the input was met by a tap.
+        if FLAT:
+            tap, c, there = taps_of(step, k, CO, KH * KW, BLOCK_K)
+            kh = tap // KW
+            kw = tap % KW
+            h = (row + pad_h)[:, None] - (kh * gap_h)[None, :]
+            v = (column + pad_w)[:, None] - (kw * gap_w)[None, :]
+            oh = h // step_h
+            ow = v // step_w
+            met = (h >= 0) & (v >= 0) & (h % step_h == 0) & (v % step_w == 0) & (oh < OH) & (ow < OW)
+            inside = (image < images)[:, None] & met & there[None, :]
+            left = tl.load(g + (image * g_n)[:, None] + oh * g_h + ow * g_w + (c * g_c)[None, :], mask=inside, other=0.0)
+            right = tl.load(w + (channel * w_i)[None, :] + (c * w_o + kh * w_h + kw * w_w)[:, None],
+                            mask=there[:, None] & (channel < CI)[None, :], other=0.0)
+        else:
+            tap, c = tap_of(step, k, CO, BLOCK_K)
+            h = row + pad_h - tap // KW * gap_h
+            v = column + pad_w - tap % KW * gap_w
+            oh = h // step_h
+            ow = v // step_w
+            met = (h >= 0) & (v >= 0) & (h % step_h == 0) & (v % step_w == 0) & (oh < OH) & (ow < OW) & (image < images)
+            left = tl.load(g + (image * g_n + oh * g_h + ow * g_w)[:, None] + (c * g_c)[None, :], mask=met[:, None] & (c < CO)[None, :], other=0.0)
+            right = tl.load(w + (channel * w_i)[None, :] + (c * w_o)[:, None] + (tap // KW * w_h + tap % KW * w_w),
+                            mask=(c < CO)[:, None] & (channel < CI)[None, :], other=0.0)
         total = tl.dot(left, right, total, input_precision=PRECISION)
     if BIAS:
         total += tl.load(bias + (group * CI + channel) * bias_o, mask=channel < CI, other=0.0).to(tl.float32)[None, :]
@@ -194,10 +225,10 @@ def data_gradient(out, g, w, bias, bias_o, images, CI, CO, IH, IW, OH, OW,
 def weight_gradient(parts, g, x, images, CI, CO, IH, IW, OH, OW,
                     g_n, g_c, g_h, g_w, x_n, x_c, x_h, x_w,
                     KH: tl.constexpr, KW: tl.constexpr, step_h, step_w, pad_h, pad_w, gap_h, gap_w, groups,
-                    SPLITS: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
+                    ONE_TAP: tl.constexpr, SPLITS: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
                     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
     """A row is one of CO channels, a column is a tap and one of CI channels, and places of the output are summed, by SPLITS parts in `parts`, whose
-    elements stand in the order of the weights. Channels are the inner part of columns."""
+    elements stand in the order of the weights. Channels are the inner part of columns. Where ONE_TAP, blocks of columns do not go beyond a tap."""
     group = tl.program_id(2)
     split = tl.program_id(1)
     columns = KH * KW * CI
@@ -231,10 +262,16 @@ def weight_gradient(parts, g, x, images, CI, CO, IH, IW, OH, OW,
             image, row, column = image.to(tl.int64), row.to(tl.int64), column.to(tl.int64)
         left = tl.load(g + lefts[:, None] + (image * g_n + row * g_h + column * g_w)[None, :],
                        mask=(co < CO)[:, None] & (place < places)[None, :], other=0.0)
-        h = (row * step_h - pad_h)[:, None] + (kh * gap_h)[None, :]
-        v = (column * step_w - pad_w)[:, None] + (kw * gap_w)[None, :]
-        inside = (place < places)[:, None] & (h >= 0) & (h < IH) & (v >= 0) & (v < IW) & (flat < columns)[None, :]
-        right = tl.load(x + (image * x_n)[:, None] + h * x_h + v * x_w + rights[None, :], mask=inside, other=0.0)
+        if ONE_TAP:
+            h = row * step_h - pad_h + across * BLOCK_N // CI // KW * gap_h
+            v = column * step_w - pad_w + across * BLOCK_N // CI % KW * gap_w
+            inside = (place < places) & (h >= 0) & (h < IH) & (v >= 0) & (v < IW)
+            right = tl.load(x + (image * x_n + h * x_h + v * x_w)[:, None] + rights[None, :], mask=inside[:, None], other=0.0)
+        else:
+            h = (row * step_h - pad_h)[:, None] + (kh * gap_h)[None, :]
+            v = (column * step_w - pad_w)[:, None] + (kw * gap_w)[None, :]
+            inside = (place < places)[:, None] & (h >= 0) & (h < IH) & (v >= 0) & (v < IW) & (flat < columns)[None, :]
+            right = tl.load(x + (image * x_n)[:, None] + h * x_h + v * x_w + rights[None, :], mask=inside, other=0.0)
         total = tl.dot(left, right, total, input_precision=PRECISION)
     if WIDE:
         group, split, flat, ci, tap = group.to(tl.int64), split.to(tl.int64), flat.to(tl.int64), ci.to(tl.int64), tap.to(tl.int64)
