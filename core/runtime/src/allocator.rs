@@ -228,7 +228,7 @@ impl Allocator {
             let oldest = {
                 let state = &mut *self.lock();
                 // Sizes come and go in turns, and giving a block back waits for the device: what all sizes need at their own time is more than what ever lived at once.
-                let most = if keeping.to_peak { keeping.bytes.max(state.figures.peak) } else { keeping.bytes };
+                let most = if keeping.to_peak { keeping.bytes.max(2 * state.figures.peak) } else { keeping.bytes };
                 if state.kept <= most {
                     return;
                 }

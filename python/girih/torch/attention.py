@@ -19,10 +19,12 @@ _sdpa = torch.ops.aten.scaled_dot_product_attention.default
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 # Channels of a head that fit into a program's fast memory.
 _MOST_CHANNELS = 128
-# Queries, keys and warps of a program: forward, and backward.
-_CARD_HALVES = (128, 64, 4), (64, 64, 4)
-_CARD_SINGLES = (64, 32, 4), (32, 32, 4)
-_OTHERS = (32, 32, 4), (32, 32, 4)
+# Queries, keys and warps of a program: forward, and for the gradients of keys and of queries; those for cards as measured on an H200.
+_FEW_CHANNELS = 64
+_CARD_HALVES = (64, 64, 4), (64, 64, 4), (64, 64, 4)
+_CARD_HALVES_OF_MANY = (128, 128, 8), (128, 64, 8), (128, 128, 8)
+_CARD_SINGLES = (64, 32, 4), (32, 32, 4), (32, 32, 4)
+_OTHERS = (32, 32, 4), (32, 32, 4), (32, 32, 4)
 
 
 def _attend(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
@@ -54,10 +56,12 @@ def _expands(shape, wanted) -> bool:
     return all(length in (1, whole) for length, whole in zip(reversed(shape), reversed(wanted)))
 
 
-def _blocks(dtype) -> tuple:
+def _blocks(dtype, channels) -> tuple:
     if device.current().kind != "cuda":
         return _OTHERS
-    return _CARD_SINGLES if dtype == torch.float32 else _CARD_HALVES
+    if dtype == torch.float32:
+        return _CARD_SINGLES
+    return _CARD_HALVES if channels <= _FEW_CHANNELS else _CARD_HALVES_OF_MANY
 
 
 def _result(q):
@@ -77,7 +81,7 @@ def _constants(q: Shape, k: Shape, bias: Shape | None, is_causal, scale, precisi
 @functools.lru_cache(maxsize=4096)
 def _forward(chosen, dtype, out: Shape, q: Shape, k: Shape, v: Shape, bias: Shape | None, is_causal, scale, precision):
     """The launch of the forward kernel, prepared for the device."""
-    rows, columns, warps = _blocks(dtype)[0]
+    rows, columns, warps = _blocks(dtype, q[0][3])[0]
     constants = _constants(q, k, bias, is_causal, scale, precision) | tiles.strides("out", out, "bhmd") | tiles.strides("v", v, "bhnd")
     constants |= {"BLOCK_M": rows, "BLOCK_N": columns}
     memory = {"out": dtype, "logs": torch.float32, "q": dtype, "k": dtype, "v": dtype, "bias": dtype}
@@ -87,17 +91,17 @@ def _forward(chosen, dtype, out: Shape, q: Shape, k: Shape, v: Shape, bias: Shap
 @functools.lru_cache(maxsize=4096)
 def _backward(chosen, dtype, out: Shape, g: Shape, q: Shape, k: Shape, v: Shape, bias: Shape | None, made: tuple[Shape, Shape, Shape], is_causal, scale, precision):
     """The launches of the backward kernels, prepared for the device."""
-    rows, columns, warps = _blocks(dtype)[1]
+    _, for_keys, for_queries = _blocks(dtype, q[0][3])
     (batches, heads, m, channels), (_, others, n, _) = q[0], k[0]
     constants = _constants(q, k, bias, is_causal, scale, precision) | tiles.strides("v", v, "bhnd") | tiles.strides("g", g, "bhmd")
-    constants |= {"BLOCK_M": rows, "BLOCK_N": columns}
-    names = ("heads", "M", "D", "BLOCK_M", "BLOCK_D", "g_b", "g_h", "g_m", "g_d")
-    few = {name: constants[name] for name in names} | tiles.strides("out", out, "bhmd")
-    sums = prepare("attention", "inner", (tiles.cdiv(m, rows), heads, batches), {"sums": torch.float32, "out": dtype, "g": dtype}, few, 4)
+    few = {name: constants[name] for name in ("heads", "M", "D", "BLOCK_D", "g_b", "g_h", "g_m", "g_d")} | tiles.strides("out", out, "bhmd") | {"BLOCK_M": 32}
+    sums = prepare("attention", "inner", (tiles.cdiv(m, 32), heads, batches), {"sums": torch.float32, "out": dtype, "g": dtype}, few, 4)
     read = {"q": dtype, "k": dtype, "v": dtype, "g": dtype, "bias": dtype, "logs": torch.float32, "sums": torch.float32}
-    of_keys = constants | tiles.strides("k_out", made[1], "bhnd") | tiles.strides("v_out", made[2], "bhnd")
+    rows, columns, warps = for_keys
+    of_keys = constants | tiles.strides("k_out", made[1], "bhnd") | tiles.strides("v_out", made[2], "bhnd") | {"BLOCK_M": rows, "BLOCK_N": columns}
     keys = prepare("attention", "keys_backward", (tiles.cdiv(n, columns), others, batches), {"k_out": dtype, "v_out": dtype} | read, of_keys, warps)
-    of_queries = constants | tiles.strides("out", made[0], "bhmd")
+    rows, columns, warps = for_queries
+    of_queries = constants | tiles.strides("out", made[0], "bhmd") | {"BLOCK_M": rows, "BLOCK_N": columns}
     queries = prepare("attention", "queries_backward", (tiles.cdiv(m, rows), heads, batches), {"out": dtype} | read, of_queries, warps)
     return sums, keys, queries
 

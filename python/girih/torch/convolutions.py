@@ -167,7 +167,7 @@ def _depthwise_summed(chosen, dtype, out: Shape, g: Shape, x: Shape, numbers, gr
     co, taps = out[0][0], out[0][2] * out[0][3]
     places, across = _blocks(g)
     steps = tiles.cdiv(g[0][0] * g[0][2] * g[0][3], places)
-    splits = max(1, min(tiles.cdiv(4 * tiles.PROGRAMS, taps * tiles.cdiv(co, across)), steps // 4))
+    splits = max(1, min(tiles.cdiv(2 * tiles.PROGRAMS, taps * tiles.cdiv(co, across)), steps // 4))
     parts = (splits * co, taps), (taps, 1)
     constants = {"images": x[0][0], "CO": co, "IH": x[0][2], "IW": x[0][3], "OH": g[0][2], "OW": g[0][3], "MANY": co // groups, "SPLITS": splits}
     constants |= tiles.strides("g", g, "nchw") | tiles.strides("x", x, "nchw") | _taps(out[0], *numbers)
@@ -182,7 +182,9 @@ def _summed(chosen, dtype, out: Shape, g: Shape, x: Shape, numbers, groups, prec
     """The gradient of weights as a sum of parts, prepared for the device: how many parts there are, and both launches."""
     co, ci = out[0][0] // groups, out[0][1]
     columns = ci * out[0][2] * out[0][3]
-    cut = tiles.Tiles(co, columns, g[0][0] * g[0][2] * g[0][3], groups, dtype, precision, splits=True)
+    # Blocks of columns that do not go beyond a tap read whole vectors.
+    within = ci & -ci
+    cut = tiles.Tiles(co, columns, g[0][0] * g[0][2] * g[0][3], groups, dtype, precision, splits=True, most_columns=within if within >= FEW else 1 << 30)
     parts = (cut.splits * out[0][0], columns), (columns, 1)
     constants = tiles.strides("g", g, "nchw") | tiles.strides("x", x, "nchw") | _sizes(x[0][0], ci, co, x[0][2:], g[0][2:])
     constants |= cut.constants | _taps(out[0], *numbers) | {"groups": groups, "ONE_TAP": ci % cut.constants["BLOCK_N"] == 0, "WIDE": tiles.is_wide(parts, g, x)}

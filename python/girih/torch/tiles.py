@@ -7,10 +7,10 @@ import torch
 
 from girih.torch import device, storages
 
-# Programs that keep a card busy, and the depth in blocks below which a part is not worth its sum.
-PROGRAMS, _LEAST_STEPS = 128, 4
-# Rows, columns and depth of tiles, and warps, the largest first.
-_CARD_HALVES = [(128, 256, 64, 8), (128, 128, 64, 4), (64, 128, 64, 4), (64, 64, 64, 4)]
+# Programs that are enough not to take smaller tiles, those that keep a card busy where the depth is cut, and the blocks of depth below which a part is not worth its sum.
+_ENOUGH, PROGRAMS, _LEAST_STEPS = 64, 256, 16
+# Rows, columns and depth of tiles, and warps, the largest first; as measured on an H200.
+_CARD_HALVES = [(128, 256, 64, 8), (128, 128, 64, 8), (64, 128, 64, 4), (64, 64, 64, 4)]
 _CARD_SINGLES = [(128, 128, 32, 8), (64, 64, 32, 4), (32, 32, 32, 4)]
 _MIDDLING = [(64, 64, 32, 4), (32, 32, 32, 4)]
 _SMALL = [(32, 32, 32, 4)]
@@ -33,16 +33,16 @@ def _fitting(block: int, length: int) -> int:
 
 
 class Tiles:
-    """The tiles of `batches` products of `m` by `n`, each a sum of `k`. Only a product that may be `split` is a sum of parts."""
+    """The tiles of `batches` products of `m` by `n`, each a sum of `k`. Only a product that may be `split` is a sum of parts. Tiles have at most `most_columns` columns."""
 
-    def __init__(self, m: int, n: int, k: int, batches: int, dtype: torch.dtype, precision: str, splits: bool = False):
+    def __init__(self, m: int, n: int, k: int, batches: int, dtype: torch.dtype, precision: str, splits: bool = False, most_columns: int = 1 << 30):
         for rows, columns, depth, warps in _choices(dtype):
-            rows, columns, depth = _fitting(rows, m), _fitting(columns, n), _fitting(depth, k)
+            rows, columns, depth = _fitting(rows, m), _fitting(min(columns, most_columns), n), _fitting(depth, k)
             self.count = cdiv(m, rows) * cdiv(n, columns)
-            if self.count * batches >= PROGRAMS:
+            if self.count * batches >= _ENOUGH:
                 break
         self.warps, self.splits = warps, 1
-        if splits:
+        if splits and self.count * batches < _ENOUGH:
             wanted = cdiv(PROGRAMS, self.count * batches)
             self.splits = max(1, min(wanted, cdiv(k, depth) // _LEAST_STEPS))
         self.constants = {"BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": depth, "GROUP": 8, "PRECISION": precision, "SPLITS": self.splits}
