@@ -10,7 +10,7 @@ use crate::parallelism::Parallelism;
 use crate::profile::Profile;
 use crate::render::Shader;
 use crate::report::Report;
-use crate::run::{Executable, RunOptions, Stats, planned};
+use crate::run::{Executable, RunOptions, Stats, kernels_of_call};
 use crate::stack::on_big_stack;
 
 use girih_base::diag::{Diagnostic, Severity};
@@ -156,11 +156,11 @@ impl Program {
         emitted.map_err(|diagnostics| self.error(diagnostics))
     }
 
-    /// The kernel that a graphics card runs for the program, if its course is known before it runs, and what it does, in some words. Of a file without
-    /// `main` that is an image shader it is the one for its pictures.
+    /// The kernels that a graphics card runs for the program, by the schedule that the program has there, and what they do, in some words. Of a file
+    /// without `main` that is an image shader they are those for its pictures.
     ///
     /// # Errors
-    /// If the program has errors, or its course is not known.
+    /// If the program has errors.
     pub fn kernels(&self) -> Result<(Kernels, String), Error> {
         let program = self.core_program()?;
         let (module, about) = match (program.entry, Shader::new(self)) {
@@ -168,7 +168,7 @@ impl Program {
             (Some(_), _) | (None, Err(_)) => on_big_stack(|| {
                 let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
                 let direct = girih_task::compile_for_lanes(&Code::new(program)?, &roots)?;
-                planned(&direct, direct.entry, &[])
+                kernels_of_call(&direct, direct.entry, &[])
             })
             .map_err(|diagnostics| self.error(diagnostics))?,
         };

@@ -102,7 +102,7 @@ pub(super) fn planned(
             TaskMachine::new(&direct.module, TaskOptions::default(), TaskSettings::default()).map_err(one)?;
         let mut words = Words { program: code.program(), direct: &direct, runner: &mut machine, interrupt: None };
         let given = words.passed_to(&direct.roots[0], &kind.arguments(Branch::whole(size), size, 0.0)).map_err(one)?;
-        run::planned(&direct, direct.roots[0].function, &given)
+        run::kernels_of_call(&direct, direct.roots[0].function, &given)
     })
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Measures {
     /// Steps that a lane goes in a superstep at most; they become fewer where that takes long.
     steps: u32,
     /// What the kernels look like.
-    form: Form,
+    pub form: Form,
     /// Frames of the pool at the beginning, and at most.
     frames: [u64; 2],
     /// Bytes of heap at the beginning.

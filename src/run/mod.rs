@@ -41,7 +41,7 @@ use girih_term::eval::{Limits, Machine};
 use girih_term::io::Host;
 use girih_term::readback;
 use girih_term::{DefId, Program};
-pub(crate) use on_device::{DeviceRunner, planned};
+pub(crate) use on_device::{DeviceRunner, kernels_of_call};
 use rivalry::Rivalry;
 pub(crate) use runner::open;
 pub(crate) use select::tasks as task_options;

@@ -13,7 +13,7 @@ use girih_task::flatten::known::{Known, ShapeId};
 use girih_task::flatten::runner::FlattenedRunner;
 use girih_task::flatten::{self, Flattened};
 use girih_task::flow::What;
-use girih_task::forkjoin::runner::ForkJoinRunner;
+use girih_task::forkjoin::{self, runner::ForkJoinRunner};
 use girih_task::lower::represent::Repr;
 use girih_task::lower::words::Immediate;
 use girih_task::lower::{Direct, Meaning};
@@ -27,6 +27,9 @@ use std::collections::HashSet;
 const PLANS: u32 = 8;
 /// Bytes of a heap that every device has.
 const MUCH: u64 = 256 << 20;
+
+/// In which way a program runs that is a reducer, and why.
+const AS_REDUCER: &str = "as a reducer, because the results of its recursion may be combined in any order";
 
 /// A program on a device.
 pub(crate) struct DeviceRunner {
@@ -126,9 +129,7 @@ impl DeviceRunner {
     /// In which way the program runs, and why, in words.
     pub fn how(&self) -> String {
         match (&self.engine, &self.refusal) {
-            (Engine::Reducers(_), _) => {
-                "as a reducer, because the results of its recursion may be combined in any order".to_owned()
-            }
+            (Engine::Reducers(_), _) => AS_REDUCER.to_owned(),
             (_, Some(why)) => format!("by fork-join, because {why}"),
             (_, None) => "flattened, because its control flow is known in advance".to_owned(),
         }
@@ -338,22 +339,26 @@ impl Runner for DeviceRunner {
     }
 }
 
-/// The kernel that a card would run for a call that can be planned, and what it does, in some words.
-pub(crate) fn planned(
+/// The kernels that a card would run for a call, by the schedule that it has there, and what they do, in some words.
+pub(crate) fn kernels_of_call(
     direct: &Direct,
     function: FunctionId,
     arguments: &[u32],
 ) -> Result<(Verified<Module>, String), Vec<Diagnostic>> {
-    let flattened = Measures::of(DeviceKind::Cuda).flattened;
-    match flatten::lower(&direct.module, function, arguments, &flattened) {
-        Ok(Flattened { module, plan, .. }) => Ok((module, plan.to_string())),
-        Err(Failure::Refused(why)) => {
-            let message = format!("the control flow of this program is not known before it runs, because {why}");
-            let hint = "forms of kernels are only for flattened programs and for files that end in `.gir`";
-            Err(vec![Diagnostic::new(Code::BadArguments, girih_base::span::Span::NONE, message).hint(hint)])
-        }
-        Err(Failure::Wrong(errors)) => Err(errors),
-    }
+    let measures = Measures::of(DeviceKind::Cuda);
+    let planned = match flatten::lower(&direct.module, function, arguments, &measures.flattened) {
+        Ok(Flattened { module, plan, .. }) => return Ok((module, plan.to_string())),
+        Err(Failure::Refused(why)) => why,
+        Err(Failure::Wrong(errors)) => return Err(errors),
+    };
+    let reduced = match reducer::lower(&direct.module, function, &measures.reducers.form) {
+        Ok(reducers) => return Ok((reducers.module, AS_REDUCER.to_owned())),
+        Err(Failure::Refused(why)) => why,
+        Err(Failure::Wrong(errors)) => return Err(errors),
+    };
+    let called = [function, direct.apply, direct.force];
+    let lowered = forkjoin::lower(&direct.module, &called, &measures.form)?;
+    Ok((lowered.module, format!("by fork-join, because {planned}; it is not a reducer, because {reduced}")))
 }
 
 /// The first of some errors.

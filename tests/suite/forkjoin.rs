@@ -8,7 +8,8 @@ use crate::support::case::{Case, Gave, LIMIT, agree};
 use crate::support::driver::{Use, Watch, watched};
 use crate::support::{machine, watch};
 use girih::devices::{self, Profile, Selector};
-use girih::{Diagnostic, RunDevice, Span, on_big_stack};
+use girih::kernels::KernelForm;
+use girih::{Diagnostic, Options, Program, RunDevice, Span, on_big_stack};
 use girih_runtime::{Device, Runner, TaskOptions};
 use girih_task::flow::Root;
 use girih_task::forkjoin::Form;
@@ -23,6 +24,21 @@ use std::time::Duration;
 
 /// Programs that agree at least.
 const SAME: usize = 500;
+
+/// The kernels that a card runs for a program are shown, whichever schedule it has there.
+#[test]
+fn kernels_of_every_schedule_are_emitted() {
+    let kernels = |text: &str, argument: &str| {
+        let options = Options { arguments: vec![argument.to_owned()], ..Options::default() };
+        let (kernels, about) = Program::from_text("shown.bend", text, &options).kernels().expect("kernels");
+        let ptx = kernels.emit(KernelForm::Ptx, Profile::Cuda(90)).expect("PTX");
+        (String::from_utf8(ptx).expect("text").matches(".visible .entry").count(), about)
+    };
+    let (count, about) = kernels(include_str!("../../benches/corpus/coin_change.bend"), "150");
+    assert!(count >= 2 && about.starts_with("as a reducer, because "), "{count}: {about}");
+    let (count, about) = kernels(include_str!("../../benches/corpus/edit_distance.bend"), "11");
+    assert!(count == 2 && about.starts_with("by fork-join, because "), "{count}: {about}");
+}
 
 /// Runs a program by fork-join.
 fn run(case: &Case, device: &str, options: ForkJoinOptions) -> Gave {

@@ -24,7 +24,7 @@ Examples:
   girih emit add.gir --as ir                    kernels, formatted
   girih emit add.gir --as kernel --caps web     kernels, lowered for WebGPU's defaults
   girih emit add.gir --as ptx --caps sm_80      the text for a CUDA card
-  girih emit plasma.bend --as ptx               a card's kernel for a shader or a flattened program
+  girih emit plasma.bend --as ptx               a card's kernels for a program or a shader
   girih emit sort.bend --as clif                what native code is made from; also of kernels
   girih emit sort.bend --as net                 as an interaction net
   girih emit small.hvm --as svg -o small.svg    a picture of a small net; also dot, for Graphviz
@@ -71,7 +71,7 @@ enum Form {
     Svg,
     /// Functions of the intermediate representation: those that a program is compiled to, or kernels (.gir)
     Ir,
-    /// Kernels, lowered for a device's capabilities (`--caps`): those of a file (.gir), or that of a program or a shader whose course is known
+    /// Kernels, lowered for a device's capabilities (`--caps`): those of a file (.gir), or those that a card runs for a program or a shader
     Kernel,
     /// Kernels as text for the CUDA driver
     Ptx,
@@ -187,7 +187,7 @@ impl Emit {
         text.map(String::into_bytes)
     }
 
-    /// The kernel of a program whose course is known.
+    /// The kernels that a card runs for a program.
     fn kernels_of_program(&self, form: KernelForm, console: &Console) -> Result<Vec<u8>, Error> {
         let mut program = Program::open(&self.file, &self.options());
         if program.core_program().is_err() {

@@ -27,22 +27,6 @@ impl Machine {
         self.op(Op::And, label, mask)
     }
 
-    /// Returns, to the newest frame of the stack if there is one.
-    pub(super) fn give_back(&mut self, from: &State) -> State {
-        let has_frames = self.op(Op::Lt, from.bottom, from.depth);
-        let count = from.words().len();
-        let words = self.choose(
-            has_frames,
-            count,
-            |m| {
-                let (label, depth, near) = m.pop(from.depth, from.near);
-                State { label, depth, near, ..from.clone() }.words()
-            },
-            |m| m.give(from).words(),
-        );
-        State::of(&words)
-    }
-
     /// Returns from a stack that is empty.
     pub(super) fn give(&mut self, from: &State) -> State {
         let is_root = self.is(from.base, 0);
@@ -68,11 +52,34 @@ impl Machine {
         self.idle(from)
     }
 
-    fn give_to_frame(&mut self, from: &State) -> State {
+    /// The frame of a base, and whether it waits for a fork.
+    fn frame_of(&mut self, base: ValueId) -> (ValueId, ValueId) {
         let one = self.b.u32(1);
-        let frame = self.op(Op::Shr, from.base, one);
-        let bit = self.op(Op::And, from.base, one);
-        let is_fork = self.is(bit, 1);
+        let bit = self.op(Op::And, base, one);
+        (self.op(Op::Shr, base, one), self.is(bit, 1))
+    }
+
+    /// Returns from a stack that is empty, but leaves what is behind the call to whoever takes its frame.
+    fn hand_over(&mut self, from: &State) -> State {
+        let is_root = self.is(from.base, 0);
+        let leave = |m: &mut Self| {
+            let (frame, is_fork) = m.frame_of(from.base);
+            m.give_results(frame, &from.registers);
+            let arrive = |m: &mut Self| {
+                m.arrive(frame);
+                vec![]
+            };
+            m.choose(is_fork, 0, arrive, |m| {
+                m.new_resumption(frame);
+                vec![]
+            });
+            m.idle(from).words()
+        };
+        State::of(&self.choose(is_root, from.words().len(), |m| m.end(from).words(), leave))
+    }
+
+    fn give_to_frame(&mut self, from: &State) -> State {
+        let (frame, is_fork) = self.frame_of(from.base);
         let words = self.choose(
             is_fork,
             from.words().len(),
@@ -181,14 +188,20 @@ impl Machine {
         )
     }
 
-    /// Makes tasks of all that the lane is doing.
+    /// Makes a task of what the lane is doing, whose stack has been promoted. If there were too few frames for that, the run ends.
     pub(super) fn suspend(&mut self, state: &State) {
-        let returns = self.is(state.label, RETURNING);
-        let state = &self.change(returns, state, |m| m.give_back(state));
-        let all = self.b.u32(u32::MAX);
-        let (state, _) = self.promote(state, all);
         let has_frames = self.op(Op::Lt, state.bottom, state.depth);
-        self.when(has_frames, |m| m.lacks_frames(state.label, state.base));
+        let returns = self.is(state.label, RETURNING);
+        self.when(has_frames, |m| {
+            // A lane that returns is at no place of its own.
+            let first = m.b.u32(0);
+            let oldest = m.frame_of_stack(state, state.bottom, first);
+            let doing = m.select(returns, oldest, state.label);
+            m.lacks_frames(doing, state.base);
+        });
+        let is_empty = self.b.op(Op::Not, Type::BOOL, &[has_frames]);
+        let returns = self.both(Op::And, returns, is_empty);
+        let state = self.change(returns, state, |m| m.hand_over(state));
         let is_busy = self.is_not(state.label, label::IDLE);
         self.when(is_busy, |m| {
             let flag = m.b.u32(label::KEPT);

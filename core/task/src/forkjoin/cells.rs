@@ -9,7 +9,7 @@ use super::memory::lane;
 use crate::heap::cells::{SHARED, units};
 use crate::word::as_word;
 use girih_ir::heap::{CELL, LayoutId, NO_CHAIN, NO_REUSE_TOKEN};
-use girih_ir::{Builder, Function, Inst, Op, Type, ValueId};
+use girih_ir::{Builder, Def, Function, Inst, Op, Type, ValueId};
 
 /// Where a cell's size stands in its header.
 const SIZE: u32 = 16;
@@ -49,7 +49,10 @@ pub(super) fn operation(
             let place = w.take(lane, units);
             vec![w.fill(lane, inst.cell()?, place, units, x)]
         }
-        (Op::CellFill, Some(lane)) => vec![w.refill(lane, inst.cell()?, x[0], &x[1..])],
+        (Op::CellFill, Some(lane)) => {
+            let least = least_units(function, inst.operands[0]);
+            vec![w.refill(lane, inst.cell()?, (x[0], least), &x[1..])]
+        }
         (Op::CellFree, Some(lane)) => {
             w.free(lane, x[0]);
             vec![]
@@ -77,6 +80,15 @@ pub(super) fn operation(
         }
         _other => return None,
     })
+}
+
+/// How many units a hole has at least, if it is one: a cell that is taken apart right here has room for its fields.
+fn least_units(function: &Function, hole: ValueId) -> u32 {
+    match function.values[hole].def {
+        Def::Result(id, 0) if function.insts[id].op == Op::CellOpen => units(function.insts[id].results.len() - 1),
+        Def::Result(..) | Def::Param(_) | Def::Argument(..) => 0,
+        Def::Constant(_) | Def::Specialisation(_) | Def::Memory(_) => 0,
+    }
 }
 
 /// A word of the same cell that says that others may have it.
@@ -222,12 +234,43 @@ impl Words<'_> {
         self.b.op(Op::Select, Type::U32, &[is_there, word, none])
     }
 
-    /// A cell in a hole, if that is one and large enough.
-    fn refill(&mut self, lane: &Lane, layout: LayoutId, hole: ValueId, fields: &[ValueId]) -> ValueId {
+    /// A cell in a hole that has so many units at least if it is one; in another place if it is none, or too small.
+    fn refill(&mut self, lane: &Lane, layout: LayoutId, (hole, least): (ValueId, u32), fields: &[ValueId]) -> ValueId {
         let needed = units(fields.len());
         let place = self.place(hole);
-        let zero = self.b.u32(0);
+        let (zero, count) = (self.b.u32(0), self.b.u32(needed));
         let is_one = self.op(Op::Ne, place, zero);
+        let found = if needed <= least {
+            self.b.if_else(
+                is_one,
+                &[Type::U32, Type::U32],
+                |b| {
+                    let size = Words { b }.size(lane, place);
+                    b.end(Op::Yield, &[place, size]);
+                },
+                |b| {
+                    let taken = Words { b }.take(lane, needed);
+                    b.end(Op::Yield, &[taken, count]);
+                },
+            )
+        } else {
+            self.fitting(lane, (hole, place, is_one), needed)
+        };
+        let bits = self.b.u32(SIZE);
+        let high = self.op(Op::Shl, found[1], bits);
+        let low = self.b.u32(layout.index() as u32);
+        let header = self.op(Op::Or, high, low);
+        self.fill_with(lane, header, found[0], fields)
+    }
+
+    /// The place of a hole and its size, if it is one and has so many units; or else those of another place, and the hole is freed.
+    fn fitting(
+        &mut self,
+        lane: &Lane,
+        (hole, place, is_one): (ValueId, ValueId, ValueId),
+        needed: u32,
+    ) -> Vec<ValueId> {
+        let zero = self.b.u32(0);
         let size = self.b.if_else(
             is_one,
             &[Type::U32],
@@ -239,7 +282,7 @@ impl Words<'_> {
         )[0];
         let count = self.b.u32(needed);
         let fits = self.op(Op::Ge, size, count);
-        let found = self.b.if_else(
+        self.b.if_else(
             fits,
             &[Type::U32, Type::U32],
             |b| b.end(Op::Yield, &[place, size]),
@@ -249,12 +292,7 @@ impl Words<'_> {
                 let taken = w.take(lane, needed);
                 w.b.end(Op::Yield, &[taken, count]);
             },
-        );
-        let bits = self.b.u32(SIZE);
-        let high = self.op(Op::Shl, found[1], bits);
-        let low = self.b.u32(layout.index() as u32);
-        let header = self.op(Op::Or, high, low);
-        self.fill_with(lane, header, found[0], fields)
+        )
     }
 
     /// Puts a hole into the list of free cells of its size.

@@ -88,8 +88,9 @@ pub(super) fn machine(writer: &mut SegmentWriter<'_, '_>, shape: &ProgramSizes) 
         let mask = m.b.u32(verdict::MASK);
         let found = m.op(Op::And, word, mask);
         let stops = m.is(found, verdict::STOP);
-        m.leave_if(stops, params);
-        let state = m.promoted(found, &State::of(&params[3..]));
+        let state = m.promoted((found, stops), &State::of(&params[3..]));
+        let last: Vec<ValueId> = params[..3].iter().copied().chain(state.words()).collect();
+        m.leave_if(stops, &last);
         let state = m.taken(&state);
         let shift = m.b.u32(verdict::STEPS);
         let least = m.op(Op::Shr, word, shift);
@@ -342,29 +343,34 @@ impl Machine {
         }
     }
 
-    /// A state whose oldest frames have become tasks, if the workgroup has found that there are too few.
-    fn promoted(&mut self, found: ValueId, state: &State) -> State {
-        let promotes = self.is(found, verdict::PROMOTE);
+    /// A state whose oldest frames have become tasks, if the workgroup has found that there are too few; one without frames in its stack if the
+    /// workgroup stops.
+    fn promoted(&mut self, (found, stops): (ValueId, ValueId), state: &State) -> State {
+        let lacks = self.is(found, verdict::PROMOTE);
+        let promotes = self.both(Op::Or, lacks, stops);
         let has_frames = self.op(Op::Lt, state.bottom, state.depth);
         let has_base = self.is_not(state.base, 0);
         let has_some = self.both(Op::Or, has_frames, has_base);
         let promotes = self.both(Op::And, promotes, has_some);
         self.change(promotes, state, |m| {
-            let each = m.lane.get(&mut m.b, group::EACH);
-            let none = m.b.u32(0);
+            let (each, none, all) = (m.lane.get(&mut m.b, group::EACH), m.b.u32(0), m.b.u32(u32::MAX));
+            let each = m.select(stops, none, each);
             let less = m.op(Op::Sub, none, each);
             let at = m.b.u32(group::NEED);
             let needed = m.b.op(Op::AtomicAdd, Type::U32, &[m.lane.shared, at, less]);
             let needed = m.b.op(Op::Bitcast, Type::I32, &[needed]);
             let zero = m.b.constant(Scalar::I32, 0);
             let is_needed = m.b.op(Op::Gt, Type::I32, &[needed, zero]);
+            let is_needed = m.both(Op::Or, is_needed, stops);
             m.change(is_needed, state, |m| {
                 let (base, left) = m.promote_spilled(state.base, each);
                 let one = m.b.u32(1);
                 let most = m.op(Op::Min, left, one);
+                let most = m.select(stops, all, most);
                 let (state, same) = m.promote(&State { base, ..state.clone() }, most);
                 let made = m.op(Op::Sub, most, same);
                 let left = m.op(Op::Sub, left, made);
+                // Nobody asks any more what is needed where the workgroup stops.
                 m.b.op(Op::AtomicAdd, Type::U32, &[m.lane.shared, at, left]);
                 state
             })

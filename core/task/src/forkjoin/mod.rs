@@ -143,7 +143,7 @@ impl Form {
         stack: 64,
         near: 48,
         depth: Depth { segment: 60, function: 20, recursion: 1, callers: 8 },
-        code: 5200,
+        code: 4400,
     };
     /// Kernels that compile fast, for software adapters.
     pub const SMALL: Form = Form {
