@@ -29,6 +29,7 @@ pub mod dispatch;
 mod elements;
 mod fault;
 mod fragments;
+mod gemm;
 mod library;
 mod liveness;
 mod machine;
