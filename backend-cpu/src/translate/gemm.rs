@@ -1,6 +1,6 @@
 //! `gemm`: a call of the host's function that multiplies matrices.
 //!
-//! Code writes what the product is into words on its stack ([`product`](crate::gemm) names them). The host's function checks that all elements are there before it reads
+//! Code writes what the product is into words on its stack, whose order [`crate::gemm`] has. The host's function checks that all elements are there before it reads
 //! any, and says which matrix leaves its memory; the code then ends as it does at any other access outside.
 
 use super::memory::Extent;
