@@ -5,9 +5,11 @@
 //! | `translate` | operations as Cranelift's, for kernels and functions alike |
 //! | `kernels` | kernel form: workgroups, barriers, frames |
 //! | `device` | buffers, programs, launches, threads |
+//! | `gemm` | products of matrices in memory |
 //! | `tasks` | task form: recursive functions on a heap of cells |
 
 mod device;
+mod gemm;
 mod host;
 mod kernels;
 pub mod tasks;

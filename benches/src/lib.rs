@@ -6,7 +6,7 @@
 //! | compiled Bend: the programs of `benches/bend` and `benches/corpus`, their sizes and values | [`bend`], [`programs`] |
 //! | a user's own program on several devices | [`own`] |
 //! | interaction nets of `benches/net`, their sizes and normal forms | [`net`] |
-//! | compilers for C and for Haskell, and upstream's `bend` and `hvm` | [`rivals`] |
+//! | compilers for C and for Haskell, and upstream's `bend` and `hvm`; NumPy | [`rivals`]; [`numpy`] |
 //! | frames a second of image shaders | [`frames`] |
 //! | kernels of the IR, and of tiles, on a device | [`kernels`], [`tile`], [`launch`] |
 //! | the most that the device can do | [`ceilings`] |
@@ -27,6 +27,7 @@ mod kernels;
 mod launch;
 pub mod machine;
 mod net;
+mod numpy;
 pub mod own;
 mod patience;
 pub mod programs;

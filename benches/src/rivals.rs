@@ -208,7 +208,7 @@ fn answer(text: &str) -> Option<Answer> {
     Some(Answer { value: value.trim().to_owned(), seconds })
 }
 
-fn failure(what: &str, output: &Output) -> String {
+pub(super) fn failure(what: &str, output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing was said");
     format!("{what} failed ({}): {said}", output.status)

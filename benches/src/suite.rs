@@ -40,7 +40,12 @@ pub const SUITES: &[Suite] = &[
     },
     Suite { name: "render", about: "image shaders of the folder `shaders`", refuses: |_| None, open: frames::open },
     Suite { name: "ir", about: "kernels written in the IR", refuses: no_kernels, open: kernels::open },
-    Suite { name: "tile", about: "tile kernels of the folder `shaders`", refuses: no_kernels, open: tile::open },
+    Suite {
+        name: "tile",
+        about: "tile kernels of the folder `shaders`, on processors beside NumPy with `--rivals`",
+        refuses: no_kernels,
+        open: tile::open,
+    },
 ];
 
 /// A set of things that are measured in the same way.

@@ -1,12 +1,13 @@
 //! The suite `tile`: kernels of `shaders/` on one device, compared with their known results and with the most that the device can do.
 
-use super::figures::{Row, Run, Size, Work};
+use super::figures::{Peer, Rival, Row, Run, Size, Work};
 use super::launch::{self, Given, Job, element};
+use super::numpy::{self, Numpy, NumpyJob};
 use super::spread::Spread;
-use super::suite::{Bench, Scale, Session};
-use girih::Report;
+use super::suite::{Bench, Event, Scale, Session};
 use girih::triton::{Argument, Constant, KernelFile, Request};
-use girih_ir::{Caps, Scalar};
+use girih::{Report, RunDevice};
+use girih_ir::{Caps, Feature, Scalar};
 use girih_runtime::Grid;
 use std::time::Instant;
 
@@ -25,6 +26,8 @@ struct Case {
     /// Elements of the result that are known: where they are, what they must be, and how nearly.
     output: &'static str,
     expected: Vec<(usize, f64, f64)>,
+    /// The same for NumPy.
+    numpy: Option<NumpyJob>,
 }
 
 /// What a parameter is: known when the kernel is compiled, or given to it.
@@ -79,6 +82,7 @@ fn vector_add(n: usize) -> Case {
         work: Work::Bytes(12.0 * n as f64),
         output: "out_ptr",
         expected: [0, n / 3, n - 1].map(|i| (i, 2.0 * element(i), 1e-6)).to_vec(),
+        numpy: Some(NumpyJob { function: "vector_add", lengths: [n, 1] }),
     }
 }
 
@@ -107,6 +111,7 @@ fn softmax(rows: usize, columns: usize) -> Case {
         work: Work::Bytes(8.0 * (rows * columns) as f64),
         output: "out_ptr",
         expected: places.map(|j| (row * columns + j, powers[j] / sum, 1e-5)).to_vec(),
+        numpy: Some(NumpyJob { function: "softmax", lengths: [rows, columns] }),
     }
 }
 
@@ -140,6 +145,7 @@ fn layer_norm(rows: usize, columns: usize) -> Case {
         work: Work::Bytes(4.0 * (rows * columns) as f64),
         output: "y_ptr",
         expected: places.map(|j| (row * columns + j, (x[j] - mean) * rstd * element(j) + element(j), 4e-3)).to_vec(),
+        numpy: Some(NumpyJob { function: "layer_norm", lengths: [rows, columns] }),
     }
 }
 
@@ -191,6 +197,7 @@ fn product(n: usize, scalar: Scalar, (kind, precision): (&str, Constant), blocks
         work: if kind == "f32" { Work::Operations } else { Work::Products }(2.0 * (n as f64).powi(3)),
         output: "c_ptr",
         expected: places.map(|(i, j)| (i * n + j, sum(i, j), 2e-2)).to_vec(),
+        numpy: (kind == "f32").then_some(NumpyJob { function: "matmul", lengths: [n, n] }),
     }
 }
 
@@ -223,6 +230,7 @@ fn attention(heads: usize, n: usize, head: usize, (queries, keys, warps): (usize
         work: Work::Products(4.0 * (heads * n * n * head) as f64),
         output: "out_ptr",
         expected: [0, 1, head - 1].map(|d| (d, value(d), 4e-3)).to_vec(),
+        numpy: None,
     }
 }
 
@@ -247,18 +255,27 @@ fn cases(scale: Scale, caps: &Caps) -> Vec<Case> {
             matmul(64, Scalar::F32, small),
             attention(1, 128, 32, few),
         ],
-        Scale::Small => vec![
-            vector_add(1 << 16),
-            vector_add(1 << 20),
-            softmax(256, 256),
-            softmax(256, 1024),
-            layer_norm(256, 1024),
-            matmul(128, Scalar::F16, small),
-            matmul_tf32(128, small),
-            matmul(128, Scalar::F32, small),
-            matmul(256, Scalar::F32, small),
-            attention(2, 256, 32, few),
-        ],
+        Scale::Small => {
+            let mut cases = vec![
+                vector_add(1 << 16),
+                vector_add(1 << 20),
+                softmax(256, 256),
+                softmax(256, 1024),
+                layer_norm(256, 1024),
+                matmul(128, Scalar::F16, small),
+                matmul_tf32(128, small),
+                matmul(128, Scalar::F32, small),
+                matmul(256, Scalar::F32, small),
+                attention(2, 256, 32, few),
+            ];
+            // What computes on the host with vectors is not as slow as a card that is emulated.
+            if caps.has(Feature::Gemm) {
+                cases.push(softmax(1000, 1000));
+                cases.push(layer_norm(1000, 1000));
+                cases.push(matmul(1024, Scalar::F32, (64, 64, 32, 4)));
+            }
+            cases
+        }
         Scale::Full => vec![
             vector_add(1 << 20),
             vector_add(1 << 24),
@@ -287,11 +304,25 @@ fn cases(scale: Scale, caps: &Caps) -> Vec<Case> {
 pub(super) fn open(bench: &mut Bench) -> Result<Box<dyn Session>, Report> {
     let scale = bench.kernel_scale()?;
     let caps = bench.device()?.caps().clone();
-    Ok(Box::new(TileKernels { cases: cases(scale, &caps) }))
+    let mut numpy = None;
+    if bench.plan.rivals && matches!(bench.plan.device, RunDevice::Cpu) {
+        match Numpy::find() {
+            Ok(found) => {
+                bench.rivals.push(Rival {
+                    name: numpy::NAME.to_owned(),
+                    what: format!("{}, on all cores where it uses them", found.version),
+                });
+                numpy = Some(found);
+            }
+            Err(reason) => (bench.tell)(Event::Skipped(reason)),
+        }
+    }
+    Ok(Box::new(TileKernels { cases: cases(scale, &caps), numpy }))
 }
 
 struct TileKernels {
     cases: Vec<Case>,
+    numpy: Option<Numpy>,
 }
 
 impl Session for TileKernels {
@@ -322,6 +353,13 @@ impl Session for TileKernels {
         };
         let samples = bench.plan.samples;
         let taken = launch::run(bench.device()?, &job, samples)?;
+        let mut peers = vec![];
+        if let (Some(numpy), Some(job)) = (&self.numpy, case.numpy) {
+            match numpy.seconds(job, samples) {
+                Ok(seconds) => peers.push(Peer { name: numpy::NAME.to_owned(), seconds, on_all_cores: true }),
+                Err(reason) => (bench.tell)(Event::Skipped(format!("NumPy's {}: {reason}", job.function))),
+            }
+        }
         Ok(Row {
             suite: "tile".to_owned(),
             name: case.name.clone(),
@@ -332,7 +370,7 @@ impl Session for TileKernels {
             way: None,
             calls: None,
             work: Some(case.work),
-            peers: vec![],
+            peers,
         })
     }
 }

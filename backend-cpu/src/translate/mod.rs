@@ -8,6 +8,7 @@ mod calls;
 mod control;
 mod convert;
 mod float;
+mod gemm;
 mod integer;
 mod masks;
 mod memory;

@@ -24,6 +24,7 @@ macro_rules! natives {
                 $(($symbol, ({ extern "C" fn native($x: f32) -> f32 { $body } native } as Unary) as *const u8),)*
             ];
             all.extend(roundings());
+            all.extend(crate::gemm::symbols());
             all
         }
     };

@@ -104,6 +104,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             Op::Load => self.load(inst),
             Op::Store => self.store(inst),
             Op::UniformLoad => self.uniform_load(id, inst),
+            Op::Gemm => self.gemm(inst),
             Op::AtomicLoad => self.atomic_load(inst),
             Op::AtomicStore => self.atomic_store(inst),
             Op::AtomicAdd

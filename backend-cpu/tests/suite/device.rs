@@ -9,7 +9,7 @@ use girih_ir::{Caps, FunctionId, Module, Type, Verified, text, verify};
 use girih_runtime::{Argument, Buffer, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, Program};
 use std::time::Duration;
 
-fn cpu(threads: usize) -> Device {
+pub(crate) fn cpu(threads: usize) -> Device {
     Device::new(open(&Settings { threads: Some(threads), ..Settings::default() }).unwrap())
 }
 
@@ -19,33 +19,33 @@ fn module(source: &str) -> Verified<Module> {
     verify(parsed.module).unwrap_or_else(|e| panic!("{e:#?}"))
 }
 
-fn load(device: &Device, source: &str) -> Program {
+pub(crate) fn load(device: &Device, source: &str) -> Program {
     let module = module(source);
     let kernels: Vec<FunctionId> = module.kernels().collect();
     device.load(&module, &kernels, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e:#?}")).swap_remove(0)
 }
 
-fn words(device: &Device, values: &[u32]) -> Buffer {
+pub(crate) fn words(device: &Device, values: &[u32]) -> Buffer {
     let buffer = device.zeroed(Memory { bytes: 4 * values.len() as u64, indirect: true }).unwrap();
     device.write(&buffer, 0, &words::to_bytes(values)).unwrap();
     buffer
 }
 
-fn read(device: &Device, buffer: &Buffer, count: usize) -> Vec<u32> {
+pub(crate) fn read(device: &Device, buffer: &Buffer, count: usize) -> Vec<u32> {
     let mut bytes = vec![0; 4 * count];
     device.read(buffer, 0, &mut bytes).unwrap();
     words::from_bytes(&bytes)
 }
 
-fn buffer(buffer: &Buffer) -> Argument {
+pub(crate) fn buffer(buffer: &Buffer) -> Argument {
     Argument::buffer(buffer)
 }
 
-fn number(bits: u32) -> Argument {
+pub(crate) fn number(bits: u32) -> Argument {
     Argument::Scalar(Constant { ty: Type::U32, bits: bits.into() })
 }
 
-fn run(device: &Device, program: &Program, grid: Grid, arguments: &[Argument]) -> Result<(), Diagnostic> {
+pub(crate) fn run(device: &Device, program: &Program, grid: Grid, arguments: &[Argument]) -> Result<(), Diagnostic> {
     let dispatch = Dispatch { program: program.clone(), arguments: arguments.to_vec(), grid };
     device.submit(&[Command::Dispatch(dispatch)])?;
     device.wait()

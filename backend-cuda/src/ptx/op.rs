@@ -159,6 +159,7 @@ impl Renderer<'_> {
             Op::WgmmaCommit => self.warpgroup_step("commit_group"),
             Op::WgmmaWait => self.wgmma_wait(inst),
 
+            Op::Gemm => self.refuse(inst, "only processors have it"),
             task_form!() | masks!() | girih_ir::tile_operations!() => self.refuse(inst, "no kernel on a device has it"),
         }
     }

@@ -120,7 +120,8 @@ impl Offer {
             | Feature::CooperativeLaunch
             | Feature::Index64
             | Feature::ForwardProgress
-            | Feature::Vectors => false,
+            | Feature::Vectors
+            | Feature::Gemm => false,
         };
         Feature::ALL.iter().map(|f| (*f, present(*f))).collect()
     }

@@ -151,6 +151,7 @@ pub fn instruction(w: &mut ShaderWriter<'_, '_>, inst: &Inst) -> Result<(), Diag
         | Op::Wgmma
         | Op::WgmmaCommit
         | Op::WgmmaWait
+        | Op::Gemm
         | Op::CellNew
         | Op::CellGet
         | Op::CellLayout

@@ -30,6 +30,7 @@ Examples:
   girih bench bend --only sort            programs with `sort` in their names
   girih bench bend --rivals               beside C and upstream, if they are found
   girih bench corpus --rivals             beside Haskell, if its compiler `ghc` is found
+  girih bench tile --device cpu --rivals  beside NumPy, if `python3` has it
   girih bench --output report             bench.json, bench.md and bench.svg in this folder
   girih bench --markdown > today.md       the tables as a page
   girih bench --json > today.json         the figures, for a later comparison

@@ -50,6 +50,7 @@ features! {
     NativeMath "native_math" "`.approx` operations that keep their bounds for all arguments, infinities and NaN included; elsewhere those that are `total` are computed exactly";
     ForwardProgress "forward_progress" "other workgroups that run at the same time make progress while one of them waits in a loop";
     Vectors "vectors" "arithmetic on vectors of four 32-bit numbers, and programs in tile form as loops over these; otherwise lane by lane";
+    Gemm "gemm" "products of matrices in memory, by one invocation (`gemm`)";
 }
 
 /// A matrix product that a device has for fragments.
@@ -274,6 +275,7 @@ impl Caps {
             Feature::Index64,
             // A thread that has begun a workgroup ends it, and the system runs all threads.
             Feature::ForwardProgress,
+            Feature::Gemm,
         ];
         let words = ScalarSet::WORDS.or(ScalarSet::WIDE);
         let arithmetic = words.or(ScalarSet::BOOL).or(ScalarSet::of(&[Scalar::F32, Scalar::F64]));
@@ -352,7 +354,7 @@ impl Caps {
 }
 
 /// Bytes of shared memory of a workgroup on a processor: it stays in the second cache.
-const PROCESSOR_SHARED: u32 = 256 << 10;
+const PROCESSOR_SHARED: u32 = 1 << 20;
 
 /// Bytes of shared memory that a workgroup can ask for at launch, by compute capability.
 const fn dynamic_shared(sm: u32) -> u32 {

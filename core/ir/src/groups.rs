@@ -338,11 +338,18 @@ macro_rules! arithmetic {
             | $crate::functions!()
     };
 }
-/// Plain and atomic accesses to memory.
+/// Products of matrices in memory, by one invocation.
+#[macro_export]
+macro_rules! matrix_products {
+    () => {
+        Op::Gemm
+    };
+}
+/// Accesses to memory: plain, atomic, of whole matrices.
 #[macro_export]
 macro_rules! memory {
     () => {
-        $crate::accesses!() | $crate::atomics!()
+        $crate::accesses!() | $crate::atomics!() | $crate::matrix_products!()
     };
 }
 /// What invocations of a workgroup do together, and what runs beside them.
@@ -447,7 +454,8 @@ pub use {
     accesses, aggregates, all_positions, approximations, arithmetic, asynchronous, atomic_updates, atomics, barriers,
     bits, by_element, cells, compares, control, convergent, conversions, counts, effects_and_positions,
     exclusive_scans, fragments, functions, grid_positions, inclusive_scans, integer_arithmetic, jumps, library,
-    local_positions, loop_jumps, masks, mbarriers, memory, more_arithmetic, not_arithmetic, not_control, not_of_tiles,
-    of_kernels, other_control, plain_arithmetic, positions, reductions, regions, roundings, scans, shuffles,
-    subgroup_positions, task_form, tasks, tile_accesses, tiles_without_memory, votes, wgmmas, whole_tiles,
+    local_positions, loop_jumps, masks, matrix_products, mbarriers, memory, more_arithmetic, not_arithmetic,
+    not_control, not_of_tiles, of_kernels, other_control, plain_arithmetic, positions, reductions, regions, roundings,
+    scans, shuffles, subgroup_positions, task_form, tasks, tile_accesses, tiles_without_memory, votes, wgmmas,
+    whole_tiles,
 };

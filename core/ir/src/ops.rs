@@ -302,6 +302,10 @@ ops! {
     AtomicExchange: atomic("atomic.exchange", ATOMIC), "Writes in one step; gives the old value.";
     AtomicCompareExchange: atomic("atomic.compare_exchange", ATOMIC).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T, P::T]),
         "`atomic.compare_exchange m[i], expected, new`: writes `new` if the old value is `expected`, in one step; gives the old value. Never fails spuriously.";
+    Gemm: Row::new("gemm", Family::Memory, Suffix::Scalar(ScalarSet::of(&[Scalar::F32, Scalar::F64])))
+        .takes(&[P::Memory(SHARED), P::Index, P::Memory(GLOBAL_OR_SHARED), P::Index, P::Memory(GLOBAL_OR_SHARED), P::Index, P::U32, P::U32, P::U32, P::U32, P::U32, P::U32, P::U32, P::U32])
+        .effect(Effect::Sync).needs(Feature::Gemm),
+        "`gemm.f32 c[i], a[j], b[k], rows, columns, depth, c_row, a_row, a_column, b_row, b_column`: c += a * b on matrices in memory, for this invocation alone. The last five numbers count elements from one row or column to the next; the columns of c are neighbours. Sums are in any order, and rounded after each step or after some.";
 
     // Positions.
     GlobalId: position("global_id", Suffix::Dim, Uniformity::Varying), "`workgroup_id * workgroup_size + local_id`.";

@@ -112,6 +112,7 @@ impl Op {
             | Op::AtomicCompareExchange
             | Op::CoopStore
             | Op::AsyncCopy
+            | Op::Gemm
             | Op::TileStore
             | Op::TileAtomic
             | Op::TileCompareExchange => true,

@@ -8,7 +8,8 @@ use super::{floats::SHORT, short_integers::NARROW};
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::groups::{
     accesses, approximations, asynchronous, atomics, barriers, bits, control, counts, fragments, library, masks,
-    plain_arithmetic, positions, reductions, roundings, scans, shuffles, subgroup_positions, task_form, votes,
+    matrix_products, plain_arithmetic, positions, reductions, roundings, scans, shuffles, subgroup_positions,
+    task_form, votes,
 };
 use girih_ir::ops::{Class, Pattern};
 use girih_ir::{Caps, Def, Feature, Function, Inst, Module, Op, Scalar, ScalarSet, Space, Type, ValueId};
@@ -171,7 +172,13 @@ impl Rules<'_> {
             // Complete with what has a condition above, these are as they are.
             plain_arithmetic!() | bits!() | library!() | Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Rem | Op::Neg => false,
             Op::Abs | Op::Select | Op::Convert | Op::Bitcast | Op::Vector | Op::Splat => false,
-            control!() | accesses!() | atomics!() | positions!() | subgroup_positions!() | barriers!() => false,
+            control!()
+            | accesses!()
+            | atomics!()
+            | matrix_products!()
+            | positions!()
+            | subgroup_positions!()
+            | barriers!() => false,
             votes!() | fragments!() | asynchronous!() | task_form!() | masks!() | girih_ir::tile_operations!() => false,
         };
         bad.then(|| format!("is not as it should be for `{ty}`"))

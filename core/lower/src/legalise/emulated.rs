@@ -12,7 +12,8 @@ use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::groups::{
     accesses, aggregates, arithmetic, asynchronous, atomics, barriers, control, exclusive_scans, fragments,
-    inclusive_scans, masks, positions, reductions, scans, shuffles, subgroup_positions, task_form, votes,
+    inclusive_scans, masks, matrix_products, positions, reductions, scans, shuffles, subgroup_positions, task_form,
+    votes,
 };
 use girih_ir::{Builder, Function, Inst, Op, Space, Type, ValueId};
 
@@ -71,6 +72,7 @@ impl Pass for Emulated {
             arithmetic!() | aggregates!() | control!() | positions!() | barriers!() => return Ok(None),
             accesses!()
             | atomics!()
+            | matrix_products!()
             | fragments!()
             | asynchronous!()
             | task_form!()

@@ -17,7 +17,7 @@ use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::groups::{
     approximations, arithmetic, atomics, compares, control, conversions, functions, integer_arithmetic, library, masks,
-    not_arithmetic, of_kernels, plain_arithmetic, roundings, task_form,
+    matrix_products, not_arithmetic, of_kernels, plain_arithmetic, roundings, task_form,
 };
 use girih_ir::{Builder, Feature, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId, math};
 
@@ -109,6 +109,7 @@ impl Floats<'_, '_> {
             | task_form!()
             | control!()
             | atomics!()
+            | matrix_products!()
             | masks!() => return None,
         };
         let mut x: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();

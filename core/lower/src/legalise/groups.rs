@@ -18,6 +18,6 @@ macro_rules! no_access_or_communication {
 /// All that no subgroup does together.
 macro_rules! not_of_a_subgroup {
     () => {
-        subgroup_positions!() | accesses!() | atomics!() | no_access_or_communication!()
+        subgroup_positions!() | accesses!() | atomics!() | matrix_products!() | no_access_or_communication!()
     };
 }

@@ -11,8 +11,8 @@ use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::groups::{
     approximations, asynchronous, atomics, barriers, bits, compares, control, counts, fragments, functions,
-    integer_arithmetic, library, masks, more_arithmetic, not_arithmetic, of_kernels, plain_arithmetic, positions,
-    reductions, roundings, scans, shuffles, subgroup_positions, task_form,
+    integer_arithmetic, library, masks, matrix_products, more_arithmetic, not_arithmetic, of_kernels, plain_arithmetic,
+    positions, reductions, roundings, scans, shuffles, subgroup_positions, task_form,
 };
 use girih_ir::{Builder, Def, Feature, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 
@@ -112,6 +112,7 @@ impl Pass for Scalarise<'_, '_> {
             | control!()
             | Op::UniformLoad
             | atomics!()
+            | matrix_products!()
             | positions!()
             | subgroup_positions!()
             | barriers!()
@@ -173,6 +174,7 @@ impl Scalarise<'_, '_> {
             | library!()
             | Op::UniformLoad
             | atomics!()
+            | matrix_products!()
             | control!()
             | approximations!()
             | compares!()

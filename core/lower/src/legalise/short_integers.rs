@@ -8,8 +8,8 @@ use super::emit::{Emit, extend};
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::groups::{
-    approximations, atomics, compares, functions, integer_arithmetic, jumps, library, masks, more_arithmetic,
-    not_arithmetic, of_kernels, other_control, plain_arithmetic, roundings, task_form,
+    approximations, atomics, compares, functions, integer_arithmetic, jumps, library, masks, matrix_products,
+    more_arithmetic, not_arithmetic, of_kernels, other_control, plain_arithmetic, roundings, task_form,
 };
 use girih_ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 
@@ -106,6 +106,7 @@ impl Pass for Narrow {
             | task_form!()
             | integer_arithmetic!()
             | atomics!()
+            | matrix_products!()
             | compares!()
             | more_arithmetic!()
             | masks!()

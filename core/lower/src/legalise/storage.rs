@@ -15,8 +15,8 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::{FastMap, FastSet};
 use girih_ir::attrs::Attr;
 use girih_ir::groups::{
-    accesses, aggregates, arithmetic, asynchronous, atomics, barriers, control, fragments, masks, positions,
-    reductions, scans, shuffles, subgroup_positions, task_form, votes,
+    accesses, aggregates, arithmetic, asynchronous, atomics, barriers, control, fragments, masks, matrix_products,
+    positions, reductions, scans, shuffles, subgroup_positions, task_form, votes,
 };
 use girih_ir::ops::Pattern;
 use girih_ir::{
@@ -161,9 +161,10 @@ impl Uses {
                 self.atomic.insert(scalar);
             }
             (fragments!(), scalar) => drop(self.fragments.insert(scalar)),
-            // Asynchronous operations exist only where memory is bytes; the rest has no memory.
+            // Asynchronous operations and products of matrices exist only where memory is bytes; the rest has no memory.
             (
                 asynchronous!()
+                | matrix_products!()
                 | arithmetic!()
                 | aggregates!()
                 | control!()
@@ -264,7 +265,7 @@ impl Pass for Storage<'_> {
                 let result = self.atomic(&mut r.out, inst, view, &operands)?;
                 Ok(Some(result.into_iter().map(|v| vec![v]).collect()))
             }
-            fragments!() | asynchronous!() => {
+            fragments!() | asynchronous!() | matrix_products!() => {
                 // These take memory as it is.
                 let fits = |base: Type| base == inst.element().into() || base == Type::U32 && space == Space::Shared;
                 if matches!((inst.op, view), (fragments!(), View::One(base)) if !fits(base)) {
@@ -386,6 +387,7 @@ fn exchange_loop(b: &mut Builder, inst: &Inst, base: Scalar, operands: &[ValueId
         | reductions!()
         | scans!()
         | accesses!()
+        | matrix_products!()
         | no_access_or_communication!() => {
             unreachable!("`{}` has no floats, and no signs to tell apart", inst.op.name())
         }

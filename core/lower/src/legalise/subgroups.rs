@@ -10,7 +10,8 @@ use girih_base::diag::Diagnostic;
 use girih_ir::attrs::Attr;
 use girih_ir::groups::{
     accesses, aggregates, arithmetic, asynchronous, atomics, barriers, control, exclusive_scans, fragments,
-    inclusive_scans, masks, positions, reductions, scans, shuffles, subgroup_positions, task_form, votes,
+    inclusive_scans, masks, matrix_products, positions, reductions, scans, shuffles, subgroup_positions, task_form,
+    votes,
 };
 use girih_ir::{Builder, Caps, Feature, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 

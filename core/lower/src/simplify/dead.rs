@@ -7,8 +7,8 @@
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
 use girih_ir::groups::{
-    aggregates, arithmetic, atomics, by_element, jumps, loop_jumps, masks, not_control, of_kernels, other_control,
-    regions, task_form, whole_tiles,
+    aggregates, arithmetic, atomics, by_element, jumps, loop_jumps, masks, matrix_products, not_control, of_kernels,
+    other_control, regions, task_form, whole_tiles,
 };
 use girih_ir::ops::Effect;
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, MemoryId, Module, Op, RegionId, Regions, ValueId, Values};
@@ -118,6 +118,7 @@ impl Mark<'_> {
                 | whole_tiles!()
                 | task_form!()
                 | atomics!()
+                | matrix_products!()
                 | masks!()
                 | aggregates!()
                 | other_control!() => own.seen = !matches!(inst.effect(), Effect::Pure | Effect::Read),

@@ -9,6 +9,7 @@
 //! | vectors, positions, how undefined values spread | [`values`] |
 //! | loads, stores, atomics | [`memory`] |
 //! | subgroups, fragments | [`subgroup`], [`fragments`] |
+//! | products of matrices in memory | [`mod@gemm`] |
 //! | tiles: shapes, memory, products; regions on elements | [`tiles`], [`tile_memory`], [`elements`] |
 //! | copies, mbarriers, warpgroup products | [`copies`], [`mbarriers`], [`products`] |
 //! | races and undefined values: what is remembered, what is reported | [`checks`], [`fault`] |
@@ -29,6 +30,7 @@ pub mod dispatch;
 mod elements;
 mod fault;
 mod fragments;
+mod gemm;
 mod library;
 mod liveness;
 mod machine;

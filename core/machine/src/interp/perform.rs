@@ -79,6 +79,7 @@ impl Machine<'_> {
             | Op::ExclusiveMul
             | Op::InclusiveMin
             | Op::InclusiveMax => self.combine(step),
+            Op::Gemm => self.gemm(step),
             Op::CoopLoad => self.coop_load(step),
             Op::CoopStore => self.coop_store(step),
             Op::CoopSplat => self.coop_splat(step),

@@ -1,7 +1,8 @@
-//! Matrix products: a rectangle of sums in registers, along the whole depth.
+//! Matrix products. Those of floats are operations of their own (`gemm`), which the code generator leaves to a library's loops over the widest vectors.
+//! Those of integers keep a rectangle of sums in registers along the whole depth: an iteration takes one column of four rows of the first factor and one row of
+//! the second.
 //!
-//! Both factors are brought into arrays of the sums' type, by rows. An iteration takes one column of four rows of the first factor and one row of the
-//! second.
+//! Both factors are brought into arrays of the sums' type, by rows.
 
 use super::super::counted_loop::count_up;
 use super::point::{Point, plus, vector_axis};
@@ -9,7 +10,7 @@ use super::{Array, LANES, LoopNest, Made, is_lane, tile};
 use crate::rewrite::Rewriter;
 use crate::spmd::lanes::Wide;
 use girih_base::diag::{Code, Diagnostic};
-use girih_ir::{Def, Feature, Function, Inst, Op, Scalar, Shape, Type, ValueId};
+use girih_ir::{Def, Function, Inst, Op, Scalar, Shape, Type, ValueId};
 
 /// Rows of a rectangle, and vectors of its columns.
 const ROWS: u64 = 4;
@@ -20,6 +21,27 @@ fn is_zero(f: &Function, tile: ValueId) -> bool {
     let Def::Result(id, _) = f.values[tile].def else { return false };
     let inst = &f.insts[id];
     inst.op == Op::TileSplat && f.as_constant(inst.operands[0]) == Some(0)
+}
+
+/// A factor in an array: how many elements are from one row to the next, and from one column to the next.
+#[derive(Clone, Copy)]
+struct Matrix {
+    array: Array,
+    row: u64,
+    column: u64,
+}
+
+/// The tile that a value is with its last two dimensions exchanged.
+fn transposed(f: &Function, value: ValueId) -> Option<ValueId> {
+    let Def::Result(id, _) = f.values[value].def else { return None };
+    let inst = &f.insts[id];
+    if inst.op != Op::TilePermute {
+        return None;
+    }
+    let axes = inst.axes();
+    let rank = axes.len();
+    let exchanged = |d: usize| if d + 2 < rank { d } else { 2 * rank - 3 - d };
+    axes.iter().enumerate().all(|(d, axis)| *axis as usize == exchanged(d)).then_some(inst.operands[0])
 }
 
 /// Lengths of a product.
@@ -43,9 +65,9 @@ impl<'a> LoopNest<'a> {
         };
         // Short floats are summed in `f32`.
         let sums = if element.is_float() && element.bits() < 32 { Scalar::F32 } else { element };
-        let a = self.factor(r, inst.operands[0], sums, left)?;
-        let b = self.factor(r, inst.operands[1], sums, right)?;
-        let by_four = is_lane(sums) && lengths.n >= LANES;
+        let a = self.matrix(r, inst.operands[0], sums, left)?;
+        let b = self.matrix(r, inst.operands[1], sums, right)?;
+        let by_four = !sums.is_float() && is_lane(sums) && lengths.n >= LANES;
         let from_zero = by_four && is_zero(r.old, inst.operands[2]);
         let own = self.arrays.get(&inst.operands[2]).copied();
         let c = match own.filter(|_| sums == element && self.takes_over(r.old, inst, inst.operands[2])) {
@@ -59,10 +81,13 @@ impl<'a> LoopNest<'a> {
             }
         };
         self.each_element(r, lengths.batch, &mut |nest, r, batch| {
-            if by_four {
-                nest.rectangles(r, (a, b, c), batch, &lengths, from_zero)
+            if sums.is_float() {
+                nest.gemm(r, (a, b, c), batch, &lengths);
+                Ok(())
+            } else if by_four {
+                nest.rectangles(r, (a.array, b.array, c), batch, &lengths, from_zero)
             } else {
-                nest.elements(r, (a, b, c), batch, &lengths)
+                nest.elements(r, (a.array, b.array, c), batch, &lengths)
             }
         })?;
         let mut result = c;
@@ -77,6 +102,18 @@ impl<'a> LoopNest<'a> {
         }
         self.arrays.insert(inst.results[0], result);
         Ok(())
+    }
+
+    /// A factor as it lies in an array of the sums' type. Floats that are only transposed stay where they are.
+    fn matrix(&mut self, r: &mut Rewriter<'_>, value: ValueId, sums: Scalar, shape: Shape) -> Made<Matrix> {
+        let (element, _) = tile(r, value);
+        let as_it_lies = sums.is_float() && element == sums && !self.arrays.contains_key(&value);
+        if let Some(source) = transposed(r.old, value).filter(|_| as_it_lies) {
+            let array = self.stored(r, source)?;
+            return Ok(Matrix { array, row: 1, column: array.shape.length(array.shape.rank() - 1) });
+        }
+        let array = self.factor(r, value, sums, shape)?;
+        Ok(Matrix { array, row: shape.length(shape.rank() - 1), column: 1 })
     }
 
     /// A factor as an array of the sums' type: its own if it has one.
@@ -102,6 +139,24 @@ impl<'a> LoopNest<'a> {
             nest.put(r, array, point, wider);
             Ok(())
         })
+    }
+
+    /// All sums of a matrix of floats.
+    fn gemm(&mut self, r: &mut Rewriter<'_>, (a, b, c): (Matrix, Matrix, Array), batch: &Point, lengths: &Lengths) {
+        let first = |r: &mut Rewriter<'_>, array: Array| {
+            let zero = r.out.u32(0);
+            let mut at = batch.at.clone();
+            at.extend([zero, zero]);
+            Point { at, axis: None }.number(&mut r.out, array.shape)
+        };
+        let mut operands = vec![];
+        for array in [c, a.array, b.array] {
+            operands.extend([array.handle, first(r, array)]);
+        }
+        let Lengths { m, n, k, .. } = *lengths;
+        operands.extend([m, n, k, n, a.row, a.column, b.row, b.column].map(|number| r.out.u32(number as u32)));
+        let product = Inst::new(Op::Gemm, Some(c.element.into()), &operands, r.out.span);
+        r.out.push(product, &[]);
     }
 
     /// All sums of a matrix, rectangle by rectangle.
@@ -160,7 +215,6 @@ impl<'a> LoopNest<'a> {
                 places.push(point);
             }
         }
-        let fused = c.element == Scalar::F32 && self.caps.has(Feature::FusedFma);
         let vector = Type::Vector(c.element, LANES as u8);
         let end = |r: &mut Rewriter<'_>| r.out.u32(depth as u32);
         let sums = count_up(r, 0, end, &initial, |r, k, sums| {
@@ -177,12 +231,8 @@ impl<'a> LoopNest<'a> {
                 let left = Wide::Same(left).each(&mut r.out);
                 for (column, right) in right.iter().enumerate() {
                     let sum = sums[row as usize * columns as usize + column];
-                    next.push(if fused {
-                        r.out.op(Op::Fma, vector, &[left, *right, sum])
-                    } else {
-                        let product = r.out.op(Op::Mul, vector, &[left, *right]);
-                        r.out.op(Op::Add, vector, &[sum, product])
-                    });
+                    let product = r.out.op(Op::Mul, vector, &[left, *right]);
+                    next.push(r.out.op(Op::Add, vector, &[sum, product]));
                 }
             }
             Ok(next)

@@ -43,6 +43,8 @@ impl Uses {
 const CHEAP: u32 = 2;
 /// What a load costs.
 const LOAD: u32 = 8;
+/// How far behind a value its uses are looked at.
+const PLACES: u32 = 8;
 
 impl LoopNest<'_> {
     /// Whether a load may happen where its value is used: once, in the same region.
@@ -88,7 +90,24 @@ impl LoopNest<'_> {
 
     /// Whether the results of an instruction that is computed element by element are kept in arrays.
     pub(super) fn is_worth_an_array(&self, f: &Function, inst: &Inst) -> bool {
-        inst.results.iter().any(|v| is_tile(f, *v) && !self.is_for_one(f, *v) && self.cost(f, *v) > CHEAP)
+        inst.results.iter().any(|v| {
+            let most = || if self.only_places(f, *v, PLACES) { LOAD - 1 } else { CHEAP };
+            is_tile(f, *v) && !self.is_for_one(f, *v) && self.cost(f, *v) > most()
+        })
+    }
+
+    /// Whether a value only says where buffers are accessed, or whether: one element in four is asked for then, and what is the same along a row is computed once
+    /// for the row.
+    fn only_places(&self, f: &Function, value: ValueId, depth: u32) -> bool {
+        let places = |user: &Inst| match user.op {
+            Op::TileLoad => user.operands[1..3].contains(&value),
+            Op::TileStore => user.operands[2] != value,
+            Op::Add | Op::Mul | Op::Convert | Op::And | Op::Lt | Op::TileBroadcast | Op::TileReshape | Op::TileHint => {
+                self.only_places(f, user.results[0], depth - 1)
+            }
+            _no_rule => false,
+        };
+        depth > 0 && self.uses.of[value].iter().all(|(user, _)| places(&f.insts[*user]))
     }
 
     /// What it costs to compute an element.

@@ -2,6 +2,7 @@
 
 mod canonicalise;
 mod layout;
+mod loop_nest;
 mod product;
 
 use girih_base::diag::{Code, Diagnostic};
