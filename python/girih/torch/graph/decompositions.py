@@ -16,6 +16,7 @@ _ALSO = (
     "elu",
     "gelu",
     "glu",
+    "grid_sampler_2d",
     "leaky_relu",
     "linalg_vector_norm",
     "native_batch_norm",

@@ -152,6 +152,29 @@ def log10(w, x):
     return w.binary("mul", _function(w, "log2", x), 0.30102999566398120)
 
 
+@writes("asinh.default")
+def asinh(w, x):
+    size = w.op("abs", w.convert(x, floating(x)))
+    square = w.binary("mul", size, size)
+    near = _function(w, "log1p", w.binary("add", size, w.binary("div", square, w.binary("add", w.op("sqrt", w.binary("add", square, 1.0)), 1.0))))
+    # Where the square is not finite, or nothing but the square counts.
+    far = w.binary("add", _function(w, "log", size), 0.6931471805599453)
+    return w.binary("mul", w.where(w.binary("gt", size, 200.0 if size.dtype == torch.float16 else 1e9), far, near), w.op("sign", w.convert(x, floating(x))))
+
+
+@writes("acosh.default")
+def acosh(w, x):
+    x = w.convert(x, floating(x))
+    root = w.binary("mul", w.op("sqrt", w.binary("sub", x, 1.0)), w.op("sqrt", w.binary("add", x, 1.0)))
+    return w.where(w.binary("gt", x, 200.0 if x.dtype == torch.float16 else 1e9), w.binary("add", _function(w, "log", x), 0.6931471805599453), _function(w, "log", w.binary("add", x, root)))
+
+
+@writes("atanh.default")
+def atanh(w, x):
+    x = w.convert(x, floating(x))
+    return w.binary("mul", w.binary("sub", _function(w, "log1p", x), _function(w, "log1p", w.op("neg", x))), 0.5)
+
+
 @writes("bitwise_not.default")
 def bitwise_not(w, x):
     return w.op("not", x)
