@@ -73,7 +73,9 @@ class Program:
 
     def _sets_apart(self, node, reason):
         self._apart[node] = reason
-        graph._breaks[name_of(node.target)] = reason
+        # What Girih has kernels of its own for is not missing: it is better off alone.
+        if node.target.namespace != "girih":
+            graph._breaks[name_of(node.target)] = reason
 
     def _run(self, args):
         found = {**self._constants, **dict(zip(self._inputs, args))}

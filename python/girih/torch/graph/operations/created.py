@@ -1,5 +1,7 @@
 """Tensors that come from numbers."""
 
+import math
+
 import torch
 
 from girih.torch.graph.operations.table import writes
@@ -53,9 +55,12 @@ def zeros_like(w, x, dtype=None, **options):
 @writes("arange.start_step")
 def arange(w, start, end, step=1, dtype=None, **options):
     dtype = _type(dtype, start, end, step)
-    if not all(isinstance(number, int) for number in (start, end, step)):
-        raise Missing("it counts by numbers with fractions")
-    count = len(range(start, end, step))
+    if all(isinstance(number, int) for number in (start, end, step)):
+        count = len(range(start, end, step))
+    elif dtype.is_floating_point:
+        count = max(math.ceil((end - start) / step), 0)
+    else:
+        raise Missing("it counts whole numbers by fractions")
     return _counted(w, count, start, step, dtype)
 
 
@@ -65,8 +70,9 @@ def iota(w, length, start, step, dtype, **options):
 
 
 def _counted(w, count, start, step, dtype):
-    whole = dtype if not dtype.is_floating_point else torch.int64
-    positions = w.positions([count], 0, whole)
+    is_whole = isinstance(start, int) and isinstance(step, int)
+    positions = w.positions([count], 0, torch.int64 if dtype.is_floating_point else dtype)
+    positions = positions if is_whole else w.convert(positions, dtype if dtype == torch.float64 else torch.float32)
     positions = positions if step == 1 else w.binary("mul", positions, step)
     positions = positions if start == 0 else w.binary("add", positions, start)
     return w.convert(positions, dtype)

@@ -7,6 +7,9 @@ import torch
 from girih.torch.graph.operations.table import writes
 from girih.torch.graph.values import Missing, axis_of, common
 
+# Each element is compared with each.
+_MOST = 1024
+
 
 @writes("embedding.default")
 def embedding(w, weights, index, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
@@ -71,11 +74,29 @@ def scatter_number(w, x, axis, index, number):
 def scatter(w, x, axis, index, source):
     axis = axis_of(x, axis)
     _fitting(w, x, axis, index)
-    if index.sizes[axis] != 1:
-        raise Missing("it puts several elements along an axis")
     for at in range(x.rank):
         source = w.slice(source, at, 0, index.sizes[at])
-    return w.where(_hit(w, x.sizes, axis, index), w.broadcast(source, x.sizes), x, x.dtype)
+    hit = _hit(w, x.sizes, axis, index)
+    if index.sizes[axis] == 1:
+        return w.where(hit, w.broadcast(source, x.sizes), x, x.dtype)
+    if x.dtype == torch.bool:
+        raise Missing("it puts several truth values along an axis")
+    # Of several elements for one position the last one is put: it is added to nothing.
+    put = w.where(_is_last(w, axis, index), source, 0, source.dtype)
+    return w.where(hit, w.op("scatter_add", w.full(0, x.dtype, x.sizes), index, put, axis=[axis]), x, x.dtype)
+
+
+def _is_last(w, axis, index):
+    """Whether no later element along an axis has the same position."""
+    length = index.sizes[axis]
+    if length > _MOST:
+        raise Missing(f"it puts more than {_MOST} elements along an axis")
+    before, after = index.sizes[:axis], index.sizes[axis + 1 :]
+    shape = [*before, length, length, *after]
+    own = w.broadcast(w.reshape(index, [*before, length, 1, *after]), shape)
+    other = w.broadcast(w.reshape(index, [*before, 1, length, *after]), shape)
+    later = w.op("gt", w.positions(shape, axis + 1, torch.int32), w.positions(shape, axis, torch.int32))
+    return w.op("not", w.op("any", w.op("and", later, w.op("eq", own, other)), axes=[axis + 1]))
 
 
 def _hit(w, sizes, axis, index):
