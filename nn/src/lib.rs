@@ -14,11 +14,13 @@
 //! | build a network | [`nn`] |
 //! | train it | [`optim`], [`loss`], [`schedule`] |
 //! | save and load it | [`weights`] |
+//! | write and run a graph of one's own | [`graph`] |
 
 mod compile;
 mod device;
 mod error;
 mod gradient;
+pub mod graph;
 pub mod loss;
 pub mod nn;
 pub mod optim;
@@ -34,8 +36,8 @@ pub use device::{Device, WeakDevice};
 pub use girih_base::diag::{Code, Diagnostic};
 pub use girih_ir::Scalar;
 pub use girih_runtime::Element;
-pub use girih_tensor::Graph;
 pub use gradient::value_and_grad;
+pub use graph::Graph;
 pub use random::Random;
 pub use tensor::{Operand, Tensor, concat, stack};
 

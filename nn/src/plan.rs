@@ -1,7 +1,7 @@
 //! Plans: the kernels of a graph on a device, with the memory between them. A plan is made once for each graph with its shapes.
 //!
 //! Invariant: values between kernels lie in one pool that all plans of a device share. Work of one stream is in order, so the next run may write it. What a run gives has memory of
-//! its own, and so never changes. A device keeps the plans that were used last, and its pool is as large as its largest run asked for.
+//! its own, new or given by the caller, and so never changes. A device keeps the plans that were used last, and its pool is as large as its largest run asked for.
 
 use crate::device::Device;
 use crate::error;
@@ -88,9 +88,11 @@ enum Slot {
     Own(u64),
 }
 
-/// A graph, ready to run.
-pub(crate) struct Plan {
+/// A graph, ready to run on a device.
+pub struct Plan {
     launches: Vec<(Program, Vec<Place>, [u32; 3])>,
+    /// How many inputs the graph has.
+    inputs: usize,
     slots: Vec<Slot>,
     outputs: Vec<Place>,
     /// How many bytes of the pool it needs.
@@ -98,6 +100,21 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// The plan of a graph. It is compiled if the device keeps none of the same text.
+    ///
+    /// # Errors
+    /// If kernels lack an operation on a type, or what the device says.
+    pub fn of(device: &Device, graph: &Graph) -> Result<Arc<Plan>, Diagnostic> {
+        device.plans().of(device, graph)
+    }
+    /// How many kernels a run starts.
+    pub fn launches(&self) -> usize {
+        self.launches.len()
+    }
+    /// How many inputs a run takes.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
     fn new(device: &Device, lowered: Lowered) -> Result<Plan, Diagnostic> {
         let kernels: Vec<_> = lowered.launches.iter().map(|launch| launch.kernel).collect();
         let programs = device
@@ -106,24 +123,87 @@ impl Plan {
             .map_err(|mut found| found.swap_remove(0))?;
         let outputs: Vec<Place> = lowered.outputs.iter().map(|(place, _)| *place).collect();
         let (slots, pooled) = slots(&lowered.slots, &outputs);
+        let inputs = lowered.inputs.len();
         let launches = lowered.launches.into_iter().zip(programs);
         let launches = launches.map(|(launch, program)| (program, launch.arguments, launch.grid)).collect();
-        Ok(Plan { launches, slots, outputs, pooled })
+        Ok(Plan { launches, inputs, slots, outputs, pooled })
     }
 
-    /// Computes the outputs.
+    /// Computes the outputs, in new memory; an output that is an input is its memory.
+    ///
+    /// # Errors
+    /// If there are not as many inputs, or what the device says.
     pub fn run(&self, device: &Device, inputs: &[Buffer]) -> Result<Vec<Buffer>, Diagnostic> {
+        let own = |slot: &Slot| match slot {
+            Slot::Pooled(..) => Ok(None),
+            Slot::Own(bytes) => device.runtime().allocate(Memory::of(*bytes)).map(Some),
+        };
+        let own = self.slots.iter().map(own).collect::<Result<Vec<_>, _>>()?;
+        self.submit(device, inputs, &own, &[])?;
+        let output = |place: &Place| match place {
+            Place::Input(i) => Some(inputs[*i].clone()),
+            Place::Slot(i) => own[*i].clone(),
+        };
+        Ok(self.outputs.iter().filter_map(output).collect())
+    }
+
+    /// Computes the outputs in memory that is given for each, in whole words of four bytes, and shared with no input and no other output.
+    ///
+    /// # Errors
+    /// If there are not as many inputs or outputs, an output's memory is too small, or what the device says.
+    pub fn run_into(&self, device: &Device, inputs: &[Buffer], outputs: &[Buffer]) -> Result<(), Diagnostic> {
+        if outputs.len() != self.outputs.len() {
+            let (given, needed) = (outputs.len(), self.outputs.len());
+            return Err(error::data(format!("memory of {given} outputs is given, and the graph has {needed}")));
+        }
+        let mut own: Vec<Option<Buffer>> = vec![None; self.slots.len()];
+        let mut copies = vec![];
+        for (place, memory) in self.outputs.iter().zip(outputs) {
+            let (from, bytes) = match place {
+                Place::Input(i) => (inputs.get(*i).cloned(), memory.bytes()),
+                Place::Slot(i) => match self.slots[*i] {
+                    Slot::Own(bytes) | Slot::Pooled(_, bytes) => (own[*i].clone(), bytes),
+                },
+            };
+            if memory.bytes() < bytes {
+                let given = memory.bytes();
+                return Err(error::data(format!("memory of {given} bytes is given for an output of {bytes}")));
+            }
+            match (from, place) {
+                (Some(from), _) => copies.push(Command::copy((&from, 0), (memory, 0), bytes)),
+                (None, Place::Slot(i)) => own[*i] = Some(memory.clone()),
+                // Too few inputs are refused below.
+                (None, Place::Input(_)) => {}
+            }
+        }
+        self.submit(device, inputs, &own, &copies)
+    }
+
+    /// Starts all kernels, and copies after them. Slots that are not in the pool have the memory `own`.
+    fn submit(
+        &self,
+        device: &Device,
+        inputs: &[Buffer],
+        own: &[Option<Buffer>],
+        after: &[Command],
+    ) -> Result<(), Diagnostic> {
+        if inputs.len() != self.inputs {
+            let (given, needed) = (inputs.len(), self.inputs);
+            return Err(error::data(format!("{given} inputs are given, and the graph has {needed}")));
+        }
         let runtime = device.runtime();
         let mut pool = device.plans().pool.lock().unwrap_or_else(PoisonError::into_inner);
         let shared = match pool.take().filter(|pool| pool.bytes() >= self.pooled) {
             Some(large_enough) => large_enough,
             None => runtime.allocate(Memory::of(self.pooled))?,
         };
-        let memory = |slot: &Slot| match slot {
-            Slot::Pooled(from, bytes) => Ok(shared.slice(*from, *bytes)),
-            Slot::Own(bytes) => runtime.allocate(Memory::of(*bytes)),
+        let memory = |(slot, own): (&Slot, &Option<Buffer>)| match (slot, own) {
+            (_, Some(own)) => own.clone(),
+            (Slot::Pooled(from, bytes), None) => shared.slice(*from, *bytes),
+            // No kernel writes an output of no elements.
+            (Slot::Own(_), None) => shared.clone(),
         };
-        let slots = self.slots.iter().map(memory).collect::<Result<Vec<_>, _>>()?;
+        let slots: Vec<Buffer> = self.slots.iter().zip(own).map(memory).collect();
         let place = |place: &Place| match place {
             Place::Input(i) => inputs[*i].clone(),
             Place::Slot(i) => slots[*i].clone(),
@@ -132,11 +212,10 @@ impl Plan {
             let arguments = arguments.iter().map(|at| Argument::Buffer(place(at))).collect();
             Command::Dispatch(Dispatch { program: program.clone(), arguments, grid: Grid::Workgroups(*grid) })
         };
-        let commands: Vec<Command> = self.launches.iter().map(command).collect();
+        let commands: Vec<Command> = self.launches.iter().map(command).chain(after.iter().cloned()).collect();
         runtime.submit(&commands)?;
         *pool = Some(shared.clone());
-        drop(pool);
-        Ok(self.outputs.iter().map(place).collect())
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use crate::storage::capsule;
 use crate::wait::wait;
 use girih::devices::{Selector, candidates, find, open};
 use girih::runtime::{self, DeviceKind};
+use girih::tensor;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,6 +18,8 @@ struct Opened {
     selector: Selector,
     process: u32,
     device: runtime::Device,
+    /// The same for graphs of tensors, once there are some.
+    tensors: OnceLock<tensor::Device>,
 }
 
 /// Devices that were opened.
@@ -47,7 +50,7 @@ fn opened(selector: &Selector) -> Result<Device, girih::Error> {
         return Ok(Device(found.clone()));
     }
     let (process, device) = (std::process::id(), open(selector, None)?);
-    let made = Arc::new(Opened { selector: selector.clone(), process, device });
+    let made = Arc::new(Opened { selector: selector.clone(), process, device, tensors: OnceLock::new() });
     all.push(made.clone());
     Ok(Device(made))
 }
@@ -74,6 +77,15 @@ impl Device {
     pub fn get(&self) -> PyResult<&runtime::Device> {
         own(self.0.process)?;
         Ok(&self.0.device)
+    }
+
+    /// The library's device for graphs of tensors.
+    ///
+    /// # Errors
+    /// If this process is a fork of the one that has opened it.
+    pub fn tensors(&self) -> PyResult<&tensor::Device> {
+        let device = self.get()?;
+        Ok(self.0.tensors.get_or_init(|| tensor::Device::new(device.clone())))
     }
 
     /// How Python writes it.

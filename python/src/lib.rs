@@ -18,6 +18,7 @@ mod prepared;
 mod reserved;
 mod sources;
 mod storage;
+mod tensor_graph;
 mod wait;
 
 use pyo3::prelude::*;
@@ -41,6 +42,8 @@ mod _native {
     use super::prepared::Prepared;
     #[pymodule_export]
     use super::storage::{kept_memory, memory_of};
+    #[pymodule_export]
+    use super::tensor_graph::{TensorGraph, TensorPlan};
 
     use pyo3::prelude::*;
 

@@ -3,6 +3,7 @@
 //! Invariant: the outputs of the given graph stay, and derivatives follow them.
 
 use super::Made;
+use super::attrs::Attr;
 use super::decompose::replace;
 use super::graph::{Graph, NodeId};
 use super::ops::Op;
@@ -16,7 +17,7 @@ use girih_base::span::Span;
 /// # Errors
 /// If the output is not one float, or an input not a tensor of floats.
 pub fn differentiate(graph: &Graph, of: usize, by: &[usize]) -> Made<Graph> {
-    let mut graph = replace(graph, |op| matches!(op.row().derivative, Derivative::Decomposed))?;
+    let mut graph = decomposed(graph)?;
     let error = |why: String| Diagnostic::new(Code::TensorGradient, Span::NONE, why);
     let inputs = graph.inputs();
     let Some(output) = graph.outputs.get(of).copied() else {
@@ -36,17 +37,58 @@ pub fn differentiate(graph: &Graph, of: usize, by: &[usize]) -> Made<Graph> {
         }
     }
     let wanted: Vec<NodeId> = by.iter().map(|position| inputs[*position]).collect();
-    let derivatives = backwards(&mut graph, output, &wanted)?;
+    let seed = graph.number(output, 1.0)?;
+    let derivatives = backwards(&mut graph, output, seed, &wanted)?;
     graph.outputs.extend(derivatives);
     Ok(graph.pruned())
 }
 
-/// Writes derivatives of a node with respect to others.
-fn backwards(graph: &mut Graph, of: NodeId, wanted: &[NodeId]) -> Made<Vec<NodeId>> {
+/// Writes the derivatives of one operation with respect to its operands at the positions `by`, given the derivative with respect to its result: a product of a vector and a
+/// Jacobian matrix. The operation itself need not be in the graph.
+///
+/// # Errors
+/// If the operation does not fit its operands, the derivative is of another type than its result, or an operand not a tensor of floats.
+pub fn vector_jacobian(
+    graph: &mut Graph,
+    (op, operands, attrs): (Op, &[NodeId], Vec<Attr>),
+    derivative: NodeId,
+    by: &[usize],
+) -> Made<Vec<NodeId>> {
+    let mut alone = Graph::new();
+    let mut inputs = vec![];
+    for ty in operands.iter().map(|operand| graph.ty(*operand)) {
+        inputs.push(alone.input(ty.element, &ty.shape.lengths())?);
+    }
+    let result = alone.push(op, &inputs, attrs)?;
+    let ty = alone.ty(result).clone();
+    let error = |why: String| Diagnostic::new(Code::TensorGradient, Span::NONE, why);
+    if &ty != graph.ty(derivative) {
+        return Err(error(format!("the derivative with respect to {ty} is not {}", graph.ty(derivative))));
+    }
+    if by.iter().any(|i| operands.get(*i).is_none_or(|operand| !graph.ty(*operand).element.is_float())) {
+        return Err(error(format!("`{}` has no derivative with respect to the operands {by:?}", op.name())));
+    }
+    alone.input(ty.element, &ty.shape.lengths())?;
+    alone.outputs = vec![result];
+    let mut alone = decomposed(&alone)?;
+    let (result, inputs) = (alone.outputs[0], alone.inputs());
+    let wanted: Vec<NodeId> = by.iter().map(|position| inputs[*position]).collect();
+    alone.outputs = backwards(&mut alone, result, inputs[operands.len()], &wanted)?;
+    let given: Vec<NodeId> = operands.iter().copied().chain([derivative]).collect();
+    Ok(graph.inline(&alone.pruned(), &given))
+}
+
+/// A graph in which each operation has a rule of its own.
+fn decomposed(graph: &Graph) -> Made<Graph> {
+    replace(graph, |op| matches!(op.row().derivative, Derivative::Decomposed))
+}
+
+/// Writes derivatives of a node with respect to others; `seed` is the derivative with respect to the node.
+fn backwards(graph: &mut Graph, of: NodeId, seed: NodeId, wanted: &[NodeId]) -> Made<Vec<NodeId>> {
     let count = graph.nodes.len();
     let depends = dependent(graph, wanted);
     let mut derivatives: Vec<Option<NodeId>> = vec![None; count];
-    derivatives[of.index()] = Some(graph.number(of, 1.0)?);
+    derivatives[of.index()] = Some(seed);
     for id in (0..count as u32).rev().map(NodeId::new) {
         let Some(derivative) = derivatives[id.index()] else { continue };
         let node = graph.nodes[id].clone();

@@ -87,6 +87,17 @@ impl Graph {
         let attrs = vec![Attr::Element(AttrKind::To, element), Attr::List(AttrKind::Sizes, lengths.to_vec())];
         self.push(Op::Input, &[], attrs)
     }
+    /// Adds the nodes of another graph, whose inputs are nodes of this one of the same types; gives what its outputs have become.
+    pub(crate) fn inline(&mut self, other: &Graph, inputs: &[NodeId]) -> Vec<NodeId> {
+        let mut given = inputs.iter().copied();
+        let mut moved: Vec<NodeId> = vec![];
+        for node in other.ids().map(|id| &other.nodes[id]) {
+            let input = if node.op == Op::Input { given.next() } else { None };
+            let operands = node.operands.iter().map(|operand| moved[operand.index()]).collect();
+            moved.push(input.unwrap_or_else(|| self.nodes.push(Node { operands, ..node.clone() })));
+        }
+        other.outputs.iter().map(|output| moved[output.index()]).collect()
+    }
     /// The type of a node's tensor.
     pub fn ty(&self, node: NodeId) -> &TensorType {
         &self.nodes[node].ty

@@ -30,10 +30,10 @@ pub mod share;
 mod size;
 pub mod text;
 
-pub use attrs::{Attr, AttrKind, Number};
+pub use attrs::{Attr, AttrKind, Holds, Number};
 pub use construct::promote;
 pub use decompose::decompose;
-pub use differentiate::differentiate;
+pub use differentiate::{differentiate, vector_jacobian};
 pub use graph::{Graph, Node, NodeId};
 pub use interpret::{Data, interpret};
 pub use ops::Op;

@@ -4,6 +4,7 @@ mod devices;
 mod errors;
 mod gradients;
 mod operations;
+mod plans;
 mod random;
 mod training;
 mod weights;

@@ -1,4 +1,5 @@
-//! Memory of stored nodes. Values that are not needed at the same time share a slot.
+//! Memory of stored nodes. Values that are not needed at the same time share a slot; an output has one of its own, which is as large as it is, because whoever runs the
+//! kernels may give the memory for it.
 //!
 //! Invariant: no launch writes a slot from which it, or a later launch, reads another value.
 
@@ -40,7 +41,8 @@ pub(super) fn plan(graph: &Graph, groups: &[Group]) -> Memory {
         let bytes = ty.shape.elements() * u64::from(super::stored(ty.element).bytes());
         let bytes = bytes.next_multiple_of(WORD).max(WORD);
         // The free slot that has to grow least, or that wastes least.
-        let best = (0..free.len()).min_by_key(|i| (slots[free[*i]] < bytes, slots[free[*i]].abs_diff(bytes)));
+        let usable = if graph.outputs.contains(&group.root) { 0 } else { free.len() };
+        let best = (0..usable).min_by_key(|i| (slots[free[*i]] < bytes, slots[free[*i]].abs_diff(bytes)));
         let slot = match best {
             Some(i) => free.swap_remove(i),
             None => {

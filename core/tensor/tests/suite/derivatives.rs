@@ -4,7 +4,7 @@ use crate::random;
 use crate::samples::{Dice, sample};
 use girih_ir::Scalar;
 use girih_tensor::ops::Derivative;
-use girih_tensor::{Data, Graph, Number, Op, differentiate, interpret};
+use girih_tensor::{Data, Graph, Node, Number, Op, differentiate, interpret, vector_jacobian};
 
 /// Sums all outputs, each element with a weight of its own, to one number.
 fn weighed(graph: &Graph) -> Graph {
@@ -82,6 +82,41 @@ fn random_graphs_agree_with_differences() {
         graph.outputs = vec![output];
         check(&format!("seed {seed}"), &weighed(&graph), &inputs);
     }
+}
+
+#[test]
+fn derivatives_of_one_operation_are_those_of_the_graph() {
+    let mut compared = 0;
+    for op in smooth() {
+        let (graph, inputs) = sample(op, Scalar::F64);
+        let floats: Vec<usize> = (0..inputs.len()).filter(|i| matches!(inputs[*i], Data::Floats(_))).collect();
+        let mut weighed = weighed(&graph);
+        let Node { operands, attrs, .. } = graph.nodes[graph.outputs[0]].clone();
+        if graph.inputs() != operands {
+            continue;
+        }
+        let mut whole = differentiate(&weighed, 0, &floats).expect("derivatives");
+        whole.outputs.remove(0);
+        // The sum is of products with weights, which are the derivative with respect to the operation's result.
+        let product = weighed.nodes[weighed.outputs[0]].operands[0];
+        let weights = weighed.nodes[product].operands[1];
+        weighed.outputs =
+            vector_jacobian(&mut weighed, (op, &operands, attrs), weights, &floats).expect("derivatives of one");
+        assert_eq!(interpret(&weighed, &inputs), interpret(&whole, &inputs), "{}", op.name());
+        compared += 1;
+    }
+    assert!(compared > 40, "{compared} operations of inputs");
+}
+
+#[test]
+fn a_derivative_of_another_type_is_refused() {
+    let (mut graph, _) = sample(Op::Add, Scalar::F64);
+    let (operands, result) = (graph.inputs(), graph.outputs[0]);
+    let number = graph.number(result, 1.0).and_then(|one| graph.convert(one, Scalar::F32)).expect("a number");
+    let error = vector_jacobian(&mut graph, (Op::Add, &operands, vec![]), number, &[0]).expect_err("of another type");
+    assert_eq!(error.message, "the derivative with respect to f64[2, 3] is not f32[2, 3]");
+    let error = vector_jacobian(&mut graph, (Op::Add, &operands, vec![]), result, &[2]).expect_err("two operands");
+    assert_eq!(error.message, "`add` has no derivative with respect to the operands [2]");
 }
 
 #[test]

@@ -4,8 +4,10 @@ import functools
 
 import torch
 import torch._inductor.async_compile as async_compile
+import torch._inductor.compile_fx as compile_fx
 import torch._inductor.scheduler as scheduler
 import torch._inductor.utils as utils
+from torch._dynamo import register_backend
 from torch._inductor.codegen.common import DeviceOpOverrides, register_backend_for_device, register_device_op_overrides
 from torch._inductor.codegen.triton import TritonScheduling
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen
@@ -40,9 +42,26 @@ def register() -> None:
     register_device_op_overrides("girih", Overrides())
     scheduler.has_triton = lambda: True
     compiling.register()
+    _register_by_name()
     _plan_no_products()
     _launch_ours()
     _need_no_driver()
+
+
+def _register_by_name() -> None:
+    """Makes `torch.compile(backend="girih", options={"compiler": ..})` known: `inductor`, which is meant without options, or `graph`."""
+
+    def girih(graph, inputs, options=None):
+        from girih.torch.graph import compiled
+
+        compilers = {"inductor": compile_fx.compile_fx, "graph": compiled}
+        rest = dict(options or {})
+        name = rest.pop("compiler", "inductor")
+        if name not in compilers or rest:
+            raise ValueError(f"options of the backend girih are {{'compiler': 'inductor'}} or {{'compiler': 'graph'}}, not {options}")
+        return compilers[name](graph, inputs)
+
+    register_backend(girih, name="girih")
 
 
 def _plan_no_products() -> None:
