@@ -132,16 +132,22 @@ impl Body<'_, '_> {
     }
 
     fn load_access(&mut self, access: &Access, other: ValueId, attrs: &[Attr]) -> Tensor {
-        let operands = [access.pointer.buffer, access.index, access.inside, other];
-        let id = self.b.op_with(Op::TileLoad, Some(access.stored), &operands, attrs);
-        let loaded = Tensor { value: self.b.function.insts[id].results[0], ty: access.stored };
+        // What is not loaded from one buffer is what the next one gives.
+        let mut loaded = Tensor { value: other, ty: access.stored };
+        for (buffer, inside, _) in self.by_buffer(access) {
+            let operands = [buffer, access.index, inside, loaded.value];
+            let id = self.b.op_with(Op::TileLoad, Some(access.stored), &operands, attrs);
+            loaded.value = self.b.function.insts[id].results[0];
+        }
         let element = access.ty.element().unwrap_or(Scalar::I32);
         self.cast(loaded, element)
     }
 
     fn store_access(&mut self, access: &Access, value: ValueId, attrs: &[Attr]) {
-        let operands = [access.pointer.buffer, access.index, value, access.inside];
-        self.b.op_with(Op::TileStore, Some(access.stored), &operands, attrs);
+        for (buffer, inside, _) in self.by_buffer(access) {
+            let operands = [buffer, access.index, value, inside];
+            self.b.op_with(Op::TileStore, Some(access.stored), &operands, attrs);
+        }
     }
 
     pub(super) fn order(&mut self, a: &Arguments, sem: usize, scope: usize) -> Made<Vec<Attr>> {

@@ -80,7 +80,7 @@ impl Body<'_, '_> {
         &mut self,
         value: &Value,
         span: Span,
-        change: impl FnOnce(&mut Self, Tensor) -> Made<Tensor>,
+        change: impl Fn(&mut Self, Tensor) -> Made<Tensor>,
     ) -> Made<Value> {
         let Value::Pointer(pointer) = value else {
             let tensor = self.tensor(value, span)?;
@@ -92,7 +92,12 @@ impl Body<'_, '_> {
         };
         let index = Tensor { value: index, ty: self.b.ty(index) };
         let index = change(self, index)?;
-        Ok(Value::Pointer(Pointer { index: Some(index.value), shape: index.shape(), ..*pointer }))
+        let mut pointer = Pointer { index: Some(index.value), shape: index.shape(), ..*pointer };
+        if let Some(which) = pointer.which.filter(|_| self.chosen_by_element(&pointer)) {
+            let which = Tensor { value: which, ty: self.b.ty(which) };
+            pointer.which = Some(change(self, which)?.value);
+        }
+        Ok(Value::Pointer(pointer))
     }
 
     /// The same elements, in order, in another shape.
@@ -132,7 +137,8 @@ impl Body<'_, '_> {
     pub(super) fn index_block(&mut self, value: &Value, items: &[Value], span: Span) -> Made<Value> {
         let whole =
             |item: &Value| matches!(item, Value::Slice(parts) if parts.iter().all(|p| matches!(p, Value::None)));
-        if let Value::Pointer(_) = value {
+        let is_element = |item: &Value| !whole(item) && !matches!(item, Value::None);
+        if matches!(value, Value::Pointer(_)) && items.iter().any(is_element) {
             let message = "a pointer has no elements in brackets";
             return self.fail(
                 Code::KernelSyntax,
@@ -141,7 +147,7 @@ impl Body<'_, '_> {
                 "`tl.load(x_ptr + i)` loads the element `i` of `x_ptr`",
             );
         }
-        if let Some(wrong) = items.iter().find(|item| !whole(item) && !matches!(item, Value::None)) {
+        if let Some(wrong) = items.iter().find(|item| is_element(item)) {
             let message = format!("a tile has no element {wrong}: it is indexed by `:` and `None` only");
             return self.fail(
                 Code::KernelSyntax,

@@ -597,3 +597,67 @@ def row_argmin(a, o, n, N: tl.constexpr):
     k = tl.argmin(x, 0)
     tl.store(o, k)
     tl.store(o + 1, tl.argmax(tl.where(i < n, x, -float('inf')), 0))
+
+@triton.jit
+def pointer_of_elements(a, b, p, q, o, N: tl.constexpr):
+    i = tl.arange(0, N)
+    odd = i % 2 == 1
+    at = tl.where(odd, a + i, b + N - 1 - i)
+    tl.store(o + i, tl.load(at, mask=i != 3, other=-5))
+    tl.store(tl.where(odd, p + i, q + i // 2), i + 100, mask=i < N - 2)
+
+@triton.jit
+def pointer_of_a_branch(a, b, c, p, q, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    if tl.program_id(0) < n:
+        base = a
+        out = p
+    elif tl.program_id(0) == n:
+        base = b + 1
+        out = q
+    else:
+        base = c
+        out = q + N
+    out = out if n > 0 else p
+    tl.store(out + i, tl.load(base + i[:, None], mask=i[:, None] < 7, other=9).reshape(N) * 2)
+
+@triton.jit
+def turned(p, q):
+    return q, p
+
+@triton.jit
+def pointers_take_turns(a, b, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    one = a + i
+    other = b + i
+    for k in range(n):
+        tl.store(other, tl.load(one) * 2 + k)
+        one, other = turned(one, other)
+
+@triton.jit
+def pointer_that_waits(a, b, o, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    p = (a + i)[:, None]
+    k = 0
+    while k < n:
+        if k == 2:
+            p = (b + i)[:, None] + 1
+        tl.store(o + k * N + i[:, None], tl.load(p))
+        k += 1
+
+@triton.jit
+def block_of_a_branch(a, b, o, n, N: tl.constexpr):
+    if n > 3:
+        block = tl.make_block_ptr(a, (5, 7), (7, 1), (1, 2), (N, N), (1, 0))
+    else:
+        block = tl.make_block_ptr(b, (7, 5), (1, 7), (0, 1), (N, N), (1, 0))
+    r = tl.arange(0, N)
+    tl.store(o + r[:, None] * N + r[None, :], tl.load(block, boundary_check=(0, 1)))
+
+@triton.jit
+def atomics_of_two(a, b, x, o1, o2, N: tl.constexpr):
+    i = tl.arange(0, N)
+    p = tl.where(i < 3, a + i, b + i)
+    tl.store(o1 + i, tl.atomic_add(p, tl.load(x + i), mask=i != 1), mask=i != 1)
+    tl.store(o2 + i, tl.atomic_cas(p, tl.full([N], 11, tl.int32), tl.full([N], 77, tl.int32)))
+    tl.atomic_max(p, 20)
