@@ -3,6 +3,7 @@
 use super::body::{Body, Made};
 use super::builtins;
 use super::source::{Binding, FileId, Imported};
+use super::target;
 use super::value::{Function, Value};
 use crate::python::ast::{Expr, Ident};
 use girih_base::diag::{Code, did_you_mean};
@@ -201,6 +202,11 @@ impl Body<'_, '_> {
         let (ident, path) = (Ident { name: name.to_owned(), span }, as_triton(path));
         if up == 0 && (is_triton(path) || is_host(path)) {
             return self.attribute(Value::Library(path.to_owned()), &ident, span);
+        }
+        if up == 0
+            && let Some(value) = target::constant(path, name)
+        {
+            return Ok(value);
         }
         if !path.is_empty()
             && let Some(found) = self.module.files.import(file, up, path, span)?
