@@ -26,6 +26,7 @@ mod shared_device;
 #[path = "../support/mod.rs"]
 mod support;
 mod tiles;
+mod triton_values;
 mod tutorials;
 mod typed;
 mod upstream;

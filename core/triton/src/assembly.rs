@@ -46,8 +46,7 @@ const WORDS: &[(&str, usize, Op)] = &[
 ];
 
 /// What `setp` compares by.
-const COMPARISONS: &[(&str, Op)] =
-    &[("eq", Op::Eq), ("lt", Op::Lt), ("le", Op::Le), ("gt", Op::Gt), ("ge", Op::Ge)];
+const COMPARISONS: &[(&str, Op)] = &[("eq", Op::Eq), ("lt", Op::Lt), ("le", Op::Le), ("gt", Op::Gt), ("ge", Op::Ge)];
 
 /// An instruction.
 struct Line<'t> {
@@ -100,7 +99,13 @@ fn lines(text: &str) -> Option<Vec<Line<'_>>> {
                 _ => return None,
             }
         }
-        found.push(Line { predicate, name, comparison, scalar, operands: operands.split(',').map(str::trim).collect() });
+        found.push(Line {
+            predicate,
+            name,
+            comparison,
+            scalar,
+            operands: operands.split(',').map(str::trim).collect(),
+        });
     }
     Some(found)
 }
@@ -181,7 +186,8 @@ impl<'t> Registers<'t> {
             let predicate = *self.values.get(register).filter(|p| p.element() == Scalar::Bool)?;
             // What a register holds before anything is written to it is left open.
             if let Some(before) = self.values.get(target).copied() {
-                let before = if before.ty == value.ty { before } else { body.op(Op::Bitcast, value.ty, &[before.value]) };
+                let before =
+                    if before.ty == value.ty { before } else { body.op(Op::Bitcast, value.ty, &[before.value]) };
                 value = if holds { body.pick(predicate, value, before) } else { body.pick(predicate, before, value) };
             }
         }
@@ -194,7 +200,13 @@ impl<'t> Registers<'t> {
 const OPERANDS: [&str; 10] = ["$0", "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9"];
 
 /// Reads assembly; none if it says something that not every device can do.
-fn translate(body: &mut Body<'_, '_>, text: &str, given: &[Tensor], results: &[Scalar], shape: Option<Shape>) -> Option<Vec<Tensor>> {
+fn translate(
+    body: &mut Body<'_, '_>,
+    text: &str,
+    given: &[Tensor],
+    results: &[Scalar],
+    shape: Option<Shape>,
+) -> Option<Vec<Tensor>> {
     let lines = lines(text).filter(|lines| !lines.is_empty())?;
     let mut registers = Registers { values: HashMap::new(), shape };
     for (name, value) in OPERANDS.iter().skip(results.len()).zip(given) {

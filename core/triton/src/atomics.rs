@@ -70,18 +70,19 @@ fn extreme_of_floats(body: &mut Body<'_, '_>, a: &Arguments, pointer: Pointer, u
     let zero = body.splat(zero, pointer.shape);
     let negative = body.op(Op::Lt, bits.ty, &[bits.value, zero]);
     let positive = body.op(Op::Ge, bits.ty, &[bits.value, zero]);
-    let half = |body: &mut Body<'_, '_>, inside: ValueId, buffer: ValueId, (scalar, update, of): (Scalar, Update, Tensor)| {
-        let ty = Type::block(pointer.shape, scalar);
-        let value = if scalar == signed { bits } else { body.op(Op::Bitcast, ty, &[bits.value]) };
-        let whole = Tensor { value: inside, ty: body.b.ty(inside) };
-        let whole = body.broadcast_tensor(whole, pointer.shape);
-        let inside = body.op(Op::And, of.ty, &[whole.value, of.value]);
-        let attrs: Vec<Attr> = order.iter().cloned().chain([Attr::Update(update)]).collect();
-        let operands = [buffer, access.index, value.value, inside.value];
-        let id = body.b.op_with(Op::TileAtomic, Some(ty), &operands, &attrs);
-        let old = body.b.function.insts[id].results[0];
-        body.op(Op::Bitcast, access.stored, &[old])
-    };
+    let half =
+        |body: &mut Body<'_, '_>, inside: ValueId, buffer: ValueId, (scalar, update, of): (Scalar, Update, Tensor)| {
+            let ty = Type::block(pointer.shape, scalar);
+            let value = if scalar == signed { bits } else { body.op(Op::Bitcast, ty, &[bits.value]) };
+            let whole = Tensor { value: inside, ty: body.b.ty(inside) };
+            let whole = body.broadcast_tensor(whole, pointer.shape);
+            let inside = body.op(Op::And, of.ty, &[whole.value, of.value]);
+            let attrs: Vec<Attr> = order.iter().cloned().chain([Attr::Update(update)]).collect();
+            let operands = [buffer, access.index, value.value, inside.value];
+            let id = body.b.op_with(Op::TileAtomic, Some(ty), &operands, &attrs);
+            let old = body.b.function.insts[id].results[0];
+            body.op(Op::Bitcast, access.stored, &[old])
+        };
     Ok(in_each_buffer(body, &access, |body, buffer, inside| {
         let above = half(body, inside, buffer, (signed, update, positive));
         let below = half(body, inside, buffer, (unsigned, other_way, negative));

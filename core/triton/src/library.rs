@@ -88,7 +88,8 @@ fn choose_pointer(
     let whole = |pointer: super::pointer::Pointer| super::pointer::Pointer { shape: i.shape(), ..pointer };
     let both = body.among(whole(x), buffers, true).zip(body.among(whole(y), buffers, true));
     let which = both.and_then(|(x, y)| x.which.zip(y.which));
-    let which = which.map(|(x, y)| body.b.op(Op::Select, Type::block(i.shape(), Scalar::I32), &[condition.value, x, y]));
+    let which =
+        which.map(|(x, y)| body.b.op(Op::Select, Type::block(i.shape(), Scalar::I32), &[condition.value, x, y]));
     Ok(Value::Pointer(super::pointer::Pointer { buffers, which, ..pointer }))
 }
 

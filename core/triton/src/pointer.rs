@@ -100,7 +100,12 @@ impl Body<'_, '_> {
     pub(super) fn common_buffers(&self, a: &Pointer, b: &Pointer, span: Span) -> Made<Buffers> {
         if a.pointee != b.pointee {
             let message = format!("a pointer is chosen among `{}` and `{}`", a.dtype(), b.dtype());
-            return self.fail(Code::KernelPointer, span, message, "convert one of them with `.to(tl.pointer_type(..))`");
+            return self.fail(
+                Code::KernelPointer,
+                span,
+                message,
+                "convert one of them with `.to(tl.pointer_type(..))`",
+            );
         }
         match a.buffers.with(&b.buffers) {
             Some(buffers) => Ok(buffers),
@@ -174,7 +179,8 @@ impl Body<'_, '_> {
                 continue;
             };
             let inside = Tensor { value: access.inside, ty: self.b.ty(access.inside) };
-            let (here, inside) = (self.broadcast_tensor(here, pointer.shape), self.broadcast_tensor(inside, pointer.shape));
+            let (here, inside) =
+                (self.broadcast_tensor(here, pointer.shape), self.broadcast_tensor(inside, pointer.shape));
             let inside = self.op(Op::And, here.ty, &[inside.value, here.value]);
             out.push((buffer, inside.value, Some(here)));
         }

@@ -301,7 +301,12 @@ pub(super) fn format(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     };
     let wrong = |field: &str| {
         let message = format!("`format` has no value for `{{{field}}}`");
-        body.fail(Code::KernelArgument, a.call, message, "fields are `{}`, `{0}` and `{name}`, without a format of their own")
+        body.fail(
+            Code::KernelArgument,
+            a.call,
+            message,
+            "fields are `{}`, `{0}` and `{name}`, without a format of their own",
+        )
     };
     let (mut out, mut rest, mut next) = (String::new(), text.as_str(), 0);
     while let Some(at) = rest.find(['{', '}']) {

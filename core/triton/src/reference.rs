@@ -30,6 +30,8 @@ const METHODS: &[&str] = &[
     "endswith",
     "lower",
     "upper",
+    "gather_tensor_descriptor",
+    "scatter_tensor_descriptor",
     "split_text",
     "join_texts",
     "format",

@@ -33,7 +33,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     // What panics is in the table.
-    if std::env::var_os("SHOW").is_none() { std::panic::set_hook(Box::new(|_| {})); }
+    if std::env::var_os("SHOW").is_none() {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
     for folder in &folders {
         match Checkout::read(Path::new(folder)) {
             Ok(checkout) => {
@@ -117,7 +119,8 @@ impl Table {
         });
         let compiled: BTreeMap<&str, usize> = DEVICES.into_iter().zip(self.compiled).collect();
         let slow = self.slow.iter().map(|(kernel, times)| {
-            let devices: BTreeMap<&str, f64> = DEVICES.into_iter().zip(times.devices.map(|t| t.as_secs_f64())).collect();
+            let devices: BTreeMap<&str, f64> =
+                DEVICES.into_iter().zip(times.devices.map(|t| t.as_secs_f64())).collect();
             json!({"kernel": kernel, "front": times.front.as_secs_f64(), "devices": devices})
         });
         json!({

@@ -6,7 +6,7 @@ use crate::checkout::Checkout;
 use crate::walk;
 use girih_base::span::Span;
 use girih_ir::Scalar;
-use girih_triton::python::ast::{Expr, ExprKind, FunctionDef, StmtKind};
+use girih_triton::python::ast::{Expr, ExprKind, FunctionDef, Stmt, StmtKind};
 use girih_triton::{Argument, Constant};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -33,6 +33,7 @@ impl Origins {
             StmtKind::Annotated(target, _, Some(value))
             | StmtKind::Augmented(target, _, value)
             | StmtKind::For(target, value, ..) => self.link(target, value),
+            StmtKind::If(condition, one, other) => self.depend(condition, [one, other]),
             _other => {}
         });
         let mut called = vec![];
@@ -50,6 +51,17 @@ impl Origins {
             called.push(helper.clone());
         });
         called.iter().for_each(|helper| self.add(helper, checkout, seen));
+    }
+
+    /// What branches assign depends on their condition.
+    fn depend(&mut self, condition: &Expr, branches: [&[Stmt]; 2]) {
+        for branch in branches {
+            walk::statements(branch, &mut |statement| {
+                if let StmtKind::Assign(targets, _) = &statement.kind {
+                    targets.iter().for_each(|target| self.link(target, condition));
+                }
+            });
+        }
     }
 
     fn link(&mut self, target: &Expr, value: &Expr) {
@@ -106,7 +118,10 @@ pub fn others(given: &Argument, constexpr: bool) -> Vec<Argument> {
     if constexpr || matches!(given, Argument::Constant(_)) {
         list.extend([1, 2, 4, 8, 16, 32, 64, 128, 256].map(|n| constant(Constant::Int(n))));
         list.extend([true, false].map(|b| constant(Constant::Bool(b))));
-        list.extend(["tl.float32", "tl.float16", "tl.bfloat16", "tl.float8e4nv", "tl.int32"].map(|t| constant(Constant::Text(t.into()))));
+        list.extend(
+            ["tl.float32", "tl.float16", "tl.bfloat16", "tl.float8e4nv", "tl.int32"]
+                .map(|t| constant(Constant::Text(t.into()))),
+        );
         list.extend([constant(Constant::None), constant(Constant::Float(0.5))]);
         list.extend(["ieee", "relaxed"].map(|t| constant(Constant::Text(t.into()))));
     }

@@ -100,7 +100,7 @@ pub fn of(entry: &Entry, checkout: &Checkout) -> (Verdict, Times) {
 
 /// How often a kernel is compiled to find out what it may be given.
 const TRIALS: usize = 400;
-/// How many parameters are tried for one refusal.
+/// How many arrays are tried for one refusal, and how many other parameters.
 const SUSPECTS: usize = 8;
 
 /// Guesses anew what refused expressions depend on, until the front end takes the kernel. None if it never does, or panics.
@@ -136,7 +136,13 @@ fn search(
     'steps: loop {
         let near = origins.behind(stop.words.clone());
         let parameters = near.iter().filter_map(|name| entry.kernel.parameters.iter().find(|p| p.name == *name));
-        for parameter in parameters.take(SUSPECTS) {
+        let is_buffer = |name: &str| {
+            let given = stop.arguments.iter().find(|(given, _)| given == name);
+            matches!(given, Some((_, Argument::Buffer(_))))
+        };
+        // What arrays hold decides most types.
+        let (buffers, others): (Vec<_>, Vec<_>) = parameters.partition(|parameter| is_buffer(&parameter.name));
+        for parameter in buffers.into_iter().take(SUSPECTS).chain(others.into_iter().take(SUSPECTS)) {
             let is_it = |given: &str| given.split('.').next() == Some(&parameter.name);
             let Some((_, given)) = stop.arguments.iter().find(|(name, _)| is_it(name)) else { continue };
             for other in repair::others(given, parameter.constexpr) {

@@ -18,7 +18,10 @@ const BAD: &[(&str, &str)] = &[
     ("branches_differ", "if n > 3:\n    a = 1\nelse:\n    a = 2.0\ntl.store(x_ptr, a)"),
     ("one_branch", "if n > 3:\n    a = 1\ntl.store(x_ptr, a)"),
     ("two_types_chosen", "p = tl.where(n > 3, x_ptr, y_ptr.to(tl.pointer_type(tl.int8)))\ntl.store(p, 1.0)"),
-    ("two_types_in_branches", "if n > 3:\n    p = x_ptr\nelse:\n    p = y_ptr.to(tl.pointer_type(tl.int8))\ntl.store(p, 1.0)"),
+    (
+        "two_types_in_branches",
+        "if n > 3:\n    p = x_ptr\nelse:\n    p = y_ptr.to(tl.pointer_type(tl.int8))\ntl.store(p, 1.0)",
+    ),
     ("two_types_in_a_loop", "p = x_ptr\nfor i in range(n):\n    p = y_ptr.to(tl.pointer_type(tl.int8))"),
     ("integer_to_pointer", "p = n.to(tl.pointer_type(tl.float32))"),
     ("store_to_integer", "tl.store(n, 1.0)"),
