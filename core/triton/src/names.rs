@@ -232,7 +232,7 @@ pub(super) fn is_triton(path: &str) -> bool {
     path == "triton" || path.starts_with("triton.")
 }
 
-/// Whether a module is one of Python's own or of PyTorch, of which [`target`](super::target) knows functions.
+/// Whether a module is one of Python's own or of PyTorch, of which [`target`] knows functions.
 fn is_host(path: &str) -> bool {
     matches!(path, "math" | "os" | "packaging" | "packaging.version" | "torch" | "torch.cuda" | "torch.version")
 }
