@@ -26,7 +26,6 @@ mod shared_device;
 #[path = "../support/mod.rs"]
 mod support;
 mod tiles;
-mod triton_values;
 mod tutorials;
 mod typed;
 mod upstream;

@@ -25,7 +25,7 @@ fn tutorial(name: &str) -> Option<KernelFile> {
 }
 
 /// Where tutorials run.
-pub(super) fn selectors() -> Vec<Selector> {
+fn selectors() -> Vec<Selector> {
     if let Ok(names) = std::env::var("GIRIH_DEVICE") {
         return names.split(',').map(|name| Selector::parse(name).expect("a device's name")).collect();
     }
@@ -42,7 +42,7 @@ pub(super) fn selectors() -> Vec<Selector> {
 
 /// What a parameter is given.
 #[derive(Clone, Debug)]
-pub(super) enum Given {
+enum Given {
     Array(Scalar, Vec<f64>),
     Int(i64),
     Float(f32),
@@ -75,16 +75,16 @@ fn noise(seed: u64, n: usize, scalar: Scalar) -> Vec<f64> {
 }
 
 /// Constants of a kernel by name, given or chosen.
-pub(super) type Chosen<'c> = dyn Fn(&str) -> u32 + 'c;
+type Chosen<'c> = dyn Fn(&str) -> u32 + 'c;
 
 /// A kernel and what it is given.
-pub(super) struct Job<'f> {
-    pub file: &'f KernelFile,
-    pub kernel: &'f str,
-    pub given: Vec<(&'f str, Given)>,
-    pub warps: Option<u32>,
+struct Job<'f> {
+    file: &'f KernelFile,
+    kernel: &'static str,
+    given: Vec<(&'static str, Given)>,
+    warps: Option<u32>,
     /// How many programs run, by the constants that were chosen.
-    pub grid: &'f dyn Fn(&Chosen<'_>) -> [u32; 3],
+    grid: &'f dyn Fn(&Chosen<'_>) -> [u32; 3],
 }
 
 fn bits(x: f64, scalar: Scalar) -> u64 {
@@ -120,7 +120,7 @@ impl Job<'_> {
     }
 
     /// Runs it; gives all arrays as they are then, in order.
-    pub(super) fn run(&self, device: &Device) -> Result<Vec<Vec<f64>>, Report> {
+    fn run(&self, device: &Device) -> Result<Vec<Vec<f64>>, Report> {
         let loaded = self.file.load(device, &self.request())?;
         let mut arguments = vec![];
         let mut buffers: Vec<(Buffer, Scalar, usize)> = vec![];
