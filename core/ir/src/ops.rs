@@ -462,8 +462,8 @@ ops! {
         "`tile.store m[i], x, inside`: writes the elements to these places; where `inside` does not hold, nothing is touched. Elements that go to the same place must be equal.";
     TileAtomic: tile_access("tile.atomic").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::Inside]).gives(&[P::T]).attrs(&[Update, Order, Scope]).effect(Effect::Atomic),
         "`tile.atomic m[i], x, inside`: updates each element in one step; gives the old ones, and 0 where `inside` does not hold.";
-    TileCompareExchange: tile_access("tile.compare_exchange").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::T]).gives(&[P::T]).attrs(&[Order, Scope]).effect(Effect::Atomic),
-        "`tile.compare_exchange m[i], expected, new`: writes each new element where the old one is the expected one, in one step; gives the old ones.";
+    TileCompareExchange: tile_access("tile.compare_exchange").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::T, P::Inside]).gives(&[P::T]).attrs(&[Order, Scope]).effect(Effect::Atomic),
+        "`tile.compare_exchange m[i], expected, new, inside`: writes each new element where the old one is the expected one, in one step; gives the old ones, and 0 where `inside` does not hold.";
     TileHint: tile("tile.hint", Suffix::Block(ScalarSet::ALL)).takes(&[P::T]).attrs(&[Multiple, Contiguous, Constancy]),
         "The operand, with a promise about it that makes accesses faster.";
     TileAssume: Row::new("tile.assume", Family::Tile, Suffix::None).takes(&[P::AnyBlock]).effect(Effect::Sync),

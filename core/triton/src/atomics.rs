@@ -1,14 +1,15 @@
 //! Atomic operations. Which a device has, and in what order they are seen, the lowering says.
 //!
-//! Invariant: an access here is made ready like a load's. Its mask also holds the assertions that are made of its index, but for `atomic_cas`, which has no mask.
+//! Invariant: an access here is made ready like a load's. Its mask also holds the assertions that are made of its index.
 
 use super::body::{Body, Made};
 use super::builtins::Arguments;
+use super::memory::Access;
 use super::pointer::Pointer;
 use super::value::{Tensor, Value};
 use girih_base::diag::Code;
 use girih_ir::attrs::Update;
-use girih_ir::{Attr, Op, Scalar, Type};
+use girih_ir::{Attr, InstId, Op, Scalar, Type, ValueId};
 
 fn atomic(body: &mut Body<'_, '_>, a: &Arguments, update: Update) -> Made<Value> {
     let pointer = body.pointer(a.value(0), "atomic operations", a.span(0))?;
@@ -26,9 +27,33 @@ fn atomic(body: &mut Body<'_, '_>, a: &Arguments, update: Update) -> Made<Value>
     attrs.push(Attr::Update(update));
     let access = body.access(pointer, a.value(2), a.span(2))?;
     let value = body.fitting(&access, a.value(1), a.span(1))?;
-    let operands = [pointer.buffer, access.index, value, access.inside];
-    let id = body.b.op_with(Op::TileAtomic, Some(access.stored), &operands, &attrs);
-    Ok(Value::Tensor(Tensor { value: body.b.function.insts[id].results[0], ty: access.stored }))
+    Ok(in_each_buffer(body, &access, |body, buffer, inside| {
+        let operands = [buffer, access.index, value, inside];
+        let id = body.b.op_with(Op::TileAtomic, Some(access.stored), &operands, &attrs);
+        old(body, &access, id)
+    }))
+}
+
+/// What an atomic operation gives.
+fn old(body: &Body<'_, '_>, access: &Access, id: InstId) -> Tensor {
+    Tensor { value: body.b.function.insts[id].results[0], ty: access.stored }
+}
+
+/// Does it in each buffer that the pointer may point into; gives what was there.
+fn in_each_buffer(
+    body: &mut Body<'_, '_>,
+    access: &Access,
+    mut write: impl FnMut(&mut Body<'_, '_>, ValueId, ValueId) -> Tensor,
+) -> Value {
+    let mut found: Option<Tensor> = None;
+    for (buffer, inside, here) in body.by_buffer(access) {
+        let old = write(body, buffer, inside);
+        found = Some(match (found, here) {
+            (Some(others), Some(here)) => body.pick(here, old, others),
+            _first => old,
+        });
+    }
+    found.map_or(Value::None, Value::Tensor)
 }
 
 /// The greater or the lesser float, by its bits, as Triton does it. The bits of floats without a sign are ordered like signed integers, and lie above
@@ -45,21 +70,24 @@ fn extreme_of_floats(body: &mut Body<'_, '_>, a: &Arguments, pointer: Pointer, u
     let zero = body.splat(zero, pointer.shape);
     let negative = body.op(Op::Lt, bits.ty, &[bits.value, zero]);
     let positive = body.op(Op::Ge, bits.ty, &[bits.value, zero]);
-    let half = |body: &mut Body<'_, '_>, scalar: Scalar, update: Update, of: Tensor| {
-        let ty = Type::block(pointer.shape, scalar);
-        let value = if scalar == signed { bits } else { body.op(Op::Bitcast, ty, &[bits.value]) };
-        let whole = Tensor { value: access.inside, ty: body.b.ty(access.inside) };
-        let whole = body.broadcast_tensor(whole, pointer.shape);
-        let inside = body.op(Op::And, of.ty, &[whole.value, of.value]);
-        let attrs: Vec<Attr> = order.iter().cloned().chain([Attr::Update(update)]).collect();
-        let operands = [pointer.buffer, access.index, value.value, inside.value];
-        let id = body.b.op_with(Op::TileAtomic, Some(ty), &operands, &attrs);
-        let old = body.b.function.insts[id].results[0];
-        body.op(Op::Bitcast, access.stored, &[old])
-    };
-    let above = half(body, signed, update, positive);
-    let below = half(body, unsigned, other_way, negative);
-    Ok(Value::Tensor(body.pick(negative, below, above)))
+    let half =
+        |body: &mut Body<'_, '_>, inside: ValueId, buffer: ValueId, (scalar, update, of): (Scalar, Update, Tensor)| {
+            let ty = Type::block(pointer.shape, scalar);
+            let value = if scalar == signed { bits } else { body.op(Op::Bitcast, ty, &[bits.value]) };
+            let whole = Tensor { value: inside, ty: body.b.ty(inside) };
+            let whole = body.broadcast_tensor(whole, pointer.shape);
+            let inside = body.op(Op::And, of.ty, &[whole.value, of.value]);
+            let attrs: Vec<Attr> = order.iter().cloned().chain([Attr::Update(update)]).collect();
+            let operands = [buffer, access.index, value.value, inside.value];
+            let id = body.b.op_with(Op::TileAtomic, Some(ty), &operands, &attrs);
+            let old = body.b.function.insts[id].results[0];
+            body.op(Op::Bitcast, access.stored, &[old])
+        };
+    Ok(in_each_buffer(body, &access, |body, buffer, inside| {
+        let above = half(body, inside, buffer, (signed, update, positive));
+        let below = half(body, inside, buffer, (unsigned, other_way, negative));
+        body.pick(negative, below, above)
+    }))
 }
 
 pub(super) fn atomic_add(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
@@ -91,7 +119,9 @@ pub(super) fn atomic_cas(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> 
     let access = body.access(pointer, &Value::None, a.call)?;
     let expected = body.fitting(&access, a.value(1), a.span(1))?;
     let new = body.fitting(&access, a.value(2), a.span(2))?;
-    let operands = [pointer.buffer, access.index, expected, new];
-    let id = body.b.op_with(Op::TileCompareExchange, Some(access.stored), &operands, &attrs);
-    Ok(Value::Tensor(Tensor { value: body.b.function.insts[id].results[0], ty: access.stored }))
+    Ok(in_each_buffer(body, &access, |body, buffer, inside| {
+        let operands = [buffer, access.index, expected, new, inside];
+        let id = body.b.op_with(Op::TileCompareExchange, Some(access.stored), &operands, &attrs);
+        old(body, &access, id)
+    }))
 }

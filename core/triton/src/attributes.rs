@@ -109,7 +109,7 @@ impl Body<'_, '_> {
                 "block_shape" => {
                     return Ok(Value::Tuple(block.block.iter().map(|n| Value::Int(i128::from(*n))).collect()));
                 }
-                "load" | "store" if block.offsets.is_empty() => {
+                "load" | "store" | "gather" | "scatter" if block.offsets.is_empty() => {
                     let row = builtins::find(&format!("{}_tensor_descriptor", name.name));
                     if let Some(row) = row {
                         return Ok(Value::Builtin(row, Some(Box::new(value))));
@@ -117,6 +117,13 @@ impl Body<'_, '_> {
                 }
                 _ => {}
             },
+            // Tiles have operations of these names.
+            Value::Str(_) if matches!(&*name.name, "split" | "join") => {
+                let row = builtins::find(if name.name == "split" { "split_text" } else { "join_texts" });
+                if let Some(row) = row {
+                    return Ok(Value::Builtin(row, Some(Box::new(value))));
+                }
+            }
             Value::Function(function) if name.name == "__name__" => return Ok(Value::text(&function.def.name.name)),
             constant if name.name == "value" && constant.is_constant() => return Ok(value),
             _others => {}

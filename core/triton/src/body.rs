@@ -1,6 +1,7 @@
 //! The function that is being written: its builder, its variables, and the small things that all stages need.
 
 use super::guard::Guard;
+use super::pointer::Buffers;
 use super::source::{FileId, Files};
 use super::target::Card;
 use super::value::{Dtype, Function, Tensor, Value, scalar_name};
@@ -86,6 +87,10 @@ pub(super) struct Body<'m, 'a> {
     pub branches: usize,
     /// How many loops of the device are around.
     pub loops: usize,
+    /// The buffers that a pointer would have to be chosen among, and whether by element, where that is why an error was made.
+    pub wanted: Option<(Buffers, bool)>,
+    /// Variables that loops carry, by the loop's place, with the buffers that they turned out to be chosen among, and whether by element.
+    pub widened: Vec<(Span, String, (Buffers, bool))>,
     /// Whether this is ordinary Python, which must not make anything for the device.
     pub host: bool,
     /// The file's code up to this byte has run; names mean what they mean there.
@@ -107,6 +112,8 @@ impl<'m, 'a> Body<'m, 'a> {
             guards: vec![],
             branches: 0,
             loops: 0,
+            wanted: None,
+            widened: vec![],
             host: false,
             now: (file, u32::MAX),
         }

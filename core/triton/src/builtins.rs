@@ -6,7 +6,7 @@
 use super::body::{Body, Made};
 use super::value::{Placed, Tensor, Value};
 use super::written::{self, Written};
-use super::{assembly, atomics, combine, compile_time, dtypes, extremes, library, memory, random, shape};
+use super::{assembly, atomics, combine, compile_time, dtypes, elementwise, extremes, library, memory, random, shape};
 use crate::python_builtins;
 use girih_base::diag::{Code, did_you_mean};
 use girih_base::span::Span;
@@ -145,6 +145,8 @@ pub(super) static TABLE: &[Builtin] = &[
     call("advance", "base, offsets", memory::advance),
     call("make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'", memory::make_descriptor),
     call("load_tensor_descriptor", "desc, offsets", memory::descriptor_load),
+    call("gather_tensor_descriptor", "desc, x_offsets, y_offset", memory::descriptor_gather),
+    call("scatter_tensor_descriptor", "desc, value, x_offsets, y_offset", memory::descriptor_scatter),
     call("store_tensor_descriptor", "desc, offsets, value", memory::descriptor_store),
     call("atomic_add", ATOMIC, atomics::atomic_add),
     call("atomic_max", ATOMIC, atomics::atomic_max),
@@ -178,6 +180,7 @@ pub(super) static TABLE: &[Builtin] = &[
     call("cumsum", "input, axis=0, reverse=False, dtype=None", combine::cumsum),
     call("cumprod", "input, axis=0, reverse=False", combine::cumprod),
     call("associative_scan", "input, axis, combine_fn, reverse=False", combine::associative_scan),
+    call("map_elementwise", "scalar_fn, *args, pack=1", elementwise::map_elementwise),
     call("histogram", "input, num_bins, mask=None", combine::histogram),
     call("where", "condition, x, y", library::choose),
     call("maximum", "x, y, propagate_nan=None", extremes::maximum),
@@ -341,8 +344,14 @@ pub(super) static TABLE: &[Builtin] = &[
     call("endswith", "text, part", python_builtins::endswith),
     call("lower", "text", python_builtins::lower),
     call("upper", "text", python_builtins::upper),
+    call("split_text", "text, separator=None", python_builtins::split_text),
+    call("join_texts", "text, values", python_builtins::join_texts),
+    call("format", "text, *values, **named", python_builtins::format),
+    call("splitlines", "text", python_builtins::splitlines),
+    call("replace", "text, old, new", python_builtins::replace),
+    call("strip", "text", python_builtins::strip),
+    call("bit_length", "n", python_builtins::bit_length),
     refused("dot_scaled", LATER),
-    refused("map_elementwise", LATER),
     refused("smid", CARD),
     refused("globaltimer", CARD),
     refused("atomic_poll", CARD),

@@ -225,13 +225,15 @@ impl Body<'_, '_> {
         let _ = match value {
             Value::Tensor(t) => write!(out, "|{}", t.ty),
             Value::Pointer(p) => {
-                // Two pointers into one buffer can be chosen among; into two they cannot.
-                let known = buffers.iter().position(|b| *b == p.buffer).unwrap_or_else(|| {
-                    buffers.push(p.buffer);
-                    buffers.len() - 1
-                });
-                let index = p.index.map(|v| self.b.ty(v).to_string());
-                write!(out, "|*{known} {} {index:?}", p.dtype())
+                for buffer in p.buffers.iter() {
+                    let known = buffers.iter().position(|b| *b == buffer).unwrap_or_else(|| {
+                        buffers.push(buffer);
+                        buffers.len() - 1
+                    });
+                    let _ = write!(out, "|*{known}");
+                }
+                let [index, which] = [p.index, p.which].map(|part| part.map(|v| self.b.ty(v).to_string()));
+                write!(out, " {} {index:?} {which:?}", p.dtype())
             }
             Value::Block(b) => {
                 self.describe(&Value::Pointer(b.base), out, buffers);
@@ -305,14 +307,20 @@ impl Body<'_, '_> {
         name: &str,
         buffers: &mut Vec<(ValueId, ValueId)>,
     ) -> Pointer {
-        // A buffer that is given twice is one parameter twice, and one buffer to the function's own pointers.
-        let own = to.param(name, Type::Memory(girih_ir::Space::Global), ParamAttrs::default());
-        let first = buffers.iter().find(|(outer, _)| *outer == p.buffer).map(|(_, inner)| *inner);
-        if first.is_none() {
-            buffers.push((p.buffer, own));
-        }
-        let index = p.index.map(|v| to.param(format!("{name}.index"), self.b.ty(v), ParamAttrs::default()));
-        Pointer { buffer: first.unwrap_or(own), index, ..*p }
+        let inside = p.buffers.renamed(|buffer| {
+            // A buffer that is given twice is one parameter twice, and one buffer to the function's own pointers.
+            let own = to.param(name, Type::Memory(girih_ir::Space::Global), ParamAttrs::default());
+            let first = buffers.iter().find(|(outer, _)| *outer == buffer).map(|(_, inner)| *inner);
+            if first.is_none() {
+                buffers.push((buffer, own));
+            }
+            first.unwrap_or(own)
+        });
+        let mut part = |v: Option<ValueId>, what: &str| {
+            v.map(|v| to.param(format!("{name}.{what}"), self.b.ty(v), ParamAttrs::default()))
+        };
+        let (which, index) = (part(p.which, "which"), part(p.index, "index"));
+        Pointer { buffers: inside, which, index, ..*p }
     }
 }
 
@@ -337,12 +345,12 @@ fn arguments_of(value: &Value, out: &mut Vec<ValueId>) {
     match value {
         Value::Tensor(t) => out.push(t.value),
         Value::Pointer(p) => {
-            out.push(p.buffer);
+            out.extend(p.buffers.iter());
+            out.extend(p.which);
             out.extend(p.index);
         }
         Value::Block(b) => {
-            out.push(b.base.buffer);
-            out.extend(b.base.index);
+            arguments_of(&Value::Pointer(b.base), out);
             out.extend(b.lengths.iter().chain(&b.strides).chain(&b.offsets));
         }
         Value::Tuple(items) => items.iter().for_each(|item| arguments_of(item, out)),
@@ -357,10 +365,10 @@ fn with_buffers(value: &Value, own: &[ValueId], given: &[ValueId]) -> Value {
         at.and_then(|at| given.get(at)).copied().unwrap_or(buffer)
     };
     match value {
-        Value::Pointer(p) => Value::Pointer(Pointer { buffer: of(p.buffer), ..*p }),
+        Value::Pointer(p) => Value::Pointer(Pointer { buffers: p.buffers.renamed(of), ..*p }),
         Value::Block(b) => {
             let mut block = (**b).clone();
-            block.base.buffer = of(block.base.buffer);
+            block.base.buffers = block.base.buffers.renamed(of);
             Value::Block(Box::new(block))
         }
         Value::Tuple(items) => Value::Tuple(items.iter().map(|item| with_buffers(item, own, given)).collect()),

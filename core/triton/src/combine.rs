@@ -95,6 +95,13 @@ impl Body<'_, '_> {
         }
     }
 
+    /// The number that a tile of one element holds.
+    pub(super) fn only_element(&mut self, tile: Tensor, span: Span) -> Made<Tensor> {
+        let op = if tile.element() == Scalar::Bool { Op::Or } else { Op::Add };
+        let results = self.combined(Op::TileReduce, &[Attr::Axis(0)], &[tile], None, &Combine::Op(op), span)?;
+        Ok(results[0])
+    }
+
     /// Reduces along an axis, or all of a tile.
     fn reduced(
         &mut self,

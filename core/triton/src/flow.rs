@@ -1,7 +1,7 @@
 //! Branches and loops of the device: which variables they carry, and that these keep their types.
 
 use super::body::{Body, Made};
-use super::pointer::{BlockPointer, Pointer};
+use super::pointer::{BlockPointer, Buffers, Pointer};
 use super::statement::Flow;
 use super::value::{Tensor, Value, long_name};
 use crate::python::ast::{Expr, ExprKind, Stmt, StmtKind};
@@ -42,10 +42,10 @@ impl Value {
     pub(super) fn parts(&self, out: &mut Vec<ValueId>) {
         match self {
             Value::Tensor(t) => out.push(t.value),
-            Value::Pointer(p) => out.extend(p.index),
+            Value::Pointer(p) => out.extend(p.which.into_iter().chain(p.index)),
             Value::Tuple(items) => items.iter().for_each(|item| item.parts(out)),
             Value::Block(b) => {
-                out.extend(b.base.index);
+                out.extend(b.base.which.into_iter().chain(b.base.index));
                 out.extend(b.lengths.iter().chain(&b.strides).chain(&b.offsets));
             }
             _known_when_compiled => {}
@@ -57,11 +57,14 @@ impl Value {
         let mut list = |old: &[ValueId]| old.iter().map(|v| parts.next().unwrap_or(*v)).collect::<Vec<_>>();
         match self {
             Value::Tensor(t) => Value::Tensor(Tensor { value: parts.next().unwrap_or(t.value), ty: t.ty }),
-            Value::Pointer(p) => Value::Pointer(Pointer { index: p.index.map(|v| parts.next().unwrap_or(v)), ..*p }),
+            Value::Pointer(p) => {
+                let which = list(p.which.as_slice()).pop();
+                Value::Pointer(Pointer { which, index: list(p.index.as_slice()).pop(), ..*p })
+            }
             Value::Tuple(items) => Value::Tuple(items.iter().map(|item| item.rebuilt(parts)).collect()),
             Value::Block(b) => {
-                let index = list(b.base.index.as_slice()).pop();
-                let base = Pointer { index, ..b.base };
+                let which = list(b.base.which.as_slice()).pop();
+                let base = Pointer { which, index: list(b.base.index.as_slice()).pop(), ..b.base };
                 let (lengths, strides, offsets) = (list(&b.lengths), list(&b.strides), list(&b.offsets));
                 Value::Block(Box::new(BlockPointer { base, lengths, strides, offsets, block: b.block.clone() }))
             }
@@ -124,16 +127,13 @@ impl Body<'_, '_> {
                 Ok(Value::Tensor(number))
             }
             (Value::Tensor(a), Value::Tensor(b)) if a.ty == b.ty => Ok(value),
-            (Value::Pointer(a), Value::Pointer(b)) if a.buffer != b.buffer => {
-                let hint = "branch with `if` around the accesses instead, or use one buffer and two offsets";
-                let message = "a pointer changes its buffer while the kernel runs";
-                self.fail(Code::KernelPointer, span, message, hint)
+            (Value::Pointer(a), Value::Pointer(b)) if a.pointee == b.pointee && a.shape == b.shape => {
+                self.like_pointer(a, b, span).map(Value::Pointer)
             }
-            (Value::Pointer(a), Value::Pointer(b)) if a.pointee == b.pointee && a.shape == b.shape => Ok(value),
-            (Value::Block(a), Value::Block(b)) if a.base.buffer != b.base.buffer => {
-                self.fail(Code::KernelPointer, span, "a block pointer changes its buffer while the kernel runs", "")
+            (Value::Block(a), Value::Block(b)) if a.block == b.block && a.offsets.len() == b.offsets.len() => {
+                let base = self.like_pointer(&a.base, &b.base, span)?;
+                Ok(Value::Block(Box::new(BlockPointer { base, ..(**b).clone() })))
             }
-            (Value::Block(a), Value::Block(b)) if a.block == b.block && a.offsets.len() == b.offsets.len() => Ok(value),
             (Value::Tuple(a), Value::Tuple(b)) if a.len() == b.len() => {
                 let items: Vec<Value> =
                     a.iter().zip(b.clone()).map(|(a, b)| self.like_template(a, b, span)).collect::<Made<_>>()?;
@@ -141,6 +141,41 @@ impl Body<'_, '_> {
             }
             (a, b) if a.is_constant() && a.is(b) => Ok(value),
             (_, _) => Err(wrong("a variable changes its type")),
+        }
+    }
+
+    /// A pointer that takes the place of another: among the same buffers.
+    fn like_pointer(&mut self, template: &Pointer, pointer: &Pointer, span: Span) -> Made<Pointer> {
+        let tile = self.chosen_by_element(template);
+        if (tile || !self.chosen_by_element(pointer))
+            && let Some(pointer) = self.among(*pointer, template.buffers, tile)
+        {
+            return Ok(pointer);
+        }
+        let buffers = self.common_buffers(template, pointer, span)?;
+        self.wanted = Some((buffers, tile || self.chosen_by_element(pointer)));
+        let hint = "branch with `if` around the accesses instead, or use one buffer and two offsets";
+        self.fail(Code::KernelPointer, span, "a pointer changes its buffer while the kernel runs", hint)
+    }
+
+    /// A value whose pointers may point into the buffers of another, too, which takes its place.
+    fn among_both(&mut self, value: &Value, other: &Value, span: Span) -> Made<Value> {
+        match (value, other) {
+            (Value::Pointer(a), Value::Pointer(b)) if a.pointee == b.pointee && a.shape == b.shape => {
+                let tile = self.chosen_by_element(a) || self.chosen_by_element(b);
+                let buffers = self.common_buffers(a, b, span)?;
+                Ok(Value::Pointer(self.among(*a, buffers, tile).unwrap_or(*a)))
+            }
+            (Value::Block(a), Value::Block(b)) if a.base.pointee == b.base.pointee => {
+                let buffers = self.common_buffers(&a.base, &b.base, span)?;
+                let base = self.among(a.base, buffers, false).unwrap_or(a.base);
+                Ok(Value::Block(Box::new(BlockPointer { base, ..(**a).clone() })))
+            }
+            (Value::Tuple(a), Value::Tuple(b)) if a.len() == b.len() => {
+                let items = a.iter().zip(b).map(|(a, b)| self.among_both(a, b, span));
+                Ok(Value::Tuple(items.collect::<Made<_>>()?))
+            }
+            (value, _) => Ok(value.clone()),
         }
     }
 
@@ -227,7 +262,8 @@ impl Body<'_, '_> {
     ) -> Made<Value> {
         let first = self.in_region(regions[0], |body| {
             let a = body.assignable(a.clone(), span)?;
-            Ok(body.canonical(&a))
+            let a = body.canonical(&a);
+            body.among_both(&a, b, span)
         })?;
         let second = self.in_region(regions[1], |body| {
             let b = body.assignable(b.clone(), span)?;
@@ -277,13 +313,55 @@ impl Body<'_, '_> {
             let before = self.scope.get(&name).filter(|v| !matches!(v, Value::Unknown(_)));
             if let Some(value) = before.cloned() {
                 let value = self.assignable(value, span)?;
-                out.push((name, self.canonical(&value)));
+                let mut value = self.canonical(&value);
+                let wider = self.widened.iter().rev().find(|(at, of, _)| *at == span && *of == name);
+                if let Some((.., buffers)) = wider.cloned() {
+                    value = self.widen(&value, buffers);
+                }
+                out.push((name, value));
             }
         }
         Ok(out)
     }
 
+    /// Writes a loop, once more if a variable that it carries turns out to be a pointer into more buffers than it was before the loop.
+    fn settled<T>(&mut self, mut write: impl FnMut(&mut Self) -> Made<T>) -> Made<T> {
+        loop {
+            let (known, scope) = (self.widened.clone(), self.scope.clone());
+            let (branches, loops, depth, notes) =
+                (self.branches, self.loops, self.module.depth, self.module.notes.len());
+            let written = write(self);
+            if written.is_ok() || self.widened == known {
+                return written;
+            }
+            (self.scope, self.branches, self.loops, self.module.depth) = (scope, branches, loops, depth);
+            self.module.notes.truncate(notes);
+        }
+    }
+
+    /// The same value, whose pointers may point into these buffers, too.
+    fn widen(&mut self, value: &Value, (buffers, tile): (Buffers, bool)) -> Value {
+        let wide = |body: &mut Self, p: &Pointer| {
+            let tile = tile && p.shape.is_some();
+            body.among(*p, buffers, tile).unwrap_or(*p)
+        };
+        match value {
+            Value::Pointer(p) => Value::Pointer(wide(self, p)),
+            Value::Block(b) => Value::Block(Box::new(BlockPointer { base: wide(self, &b.base), ..(**b).clone() })),
+            Value::Tuple(items) => Value::Tuple(items.iter().map(|item| self.widen(item, (buffers, tile))).collect()),
+            other => other.clone(),
+        }
+    }
+
     pub(super) fn for_loop(&mut self, target: &Expr, iterable: &Expr, list: &[Stmt], span: Span) -> Made<Flow> {
+        self.settled(|body| body.for_loop_once(target, iterable, list, span))
+    }
+
+    pub(super) fn while_loop(&mut self, condition: &Expr, list: &[Stmt], span: Span) -> Made<()> {
+        self.settled(|body| body.while_loop_once(condition, list, span))
+    }
+
+    fn for_loop_once(&mut self, target: &Expr, iterable: &Expr, list: &[Stmt], span: Span) -> Made<Flow> {
         let value = self.loop_range(iterable)?;
         let [start, end, step] = match value {
             LoopOver::Each(items) => return self.unrolled(target, items, list),
@@ -352,7 +430,15 @@ impl Body<'_, '_> {
     fn next_values(&mut self, carried: &[(String, Value)], out: &mut Vec<ValueId>, span: Span) -> Made<()> {
         for (name, first) in carried {
             let now = self.scope.get(name).cloned().unwrap_or(Value::None);
-            let value = self.like_template(first, now, span).map_err(|mut d| {
+            self.wanted = None;
+            let value = self.like_template(first, now, span);
+            if let Some(wanted) = self.wanted.take() {
+                let wider = (span, name.clone(), wanted);
+                if !self.widened.contains(&wider) {
+                    self.widened.push(wider);
+                }
+            }
+            let value = value.map_err(|mut d| {
                 let rest = d.message.strip_prefix("a variable changes its type: ").map(str::to_owned);
                 let rest = rest.unwrap_or_else(|| d.message.clone());
                 d.message = format!("`{name}` changes its type in this loop: {rest}");
@@ -390,7 +476,7 @@ impl Body<'_, '_> {
         Ok(Flow::Next)
     }
 
-    pub(super) fn while_loop(&mut self, condition: &Expr, list: &[Stmt], span: Span) -> Made<()> {
+    fn while_loop_once(&mut self, condition: &Expr, list: &[Stmt], span: Span) -> Made<()> {
         let carried = self.carried(list, span)?;
         let mut initial = vec![];
         carried.iter().for_each(|(_, value)| value.parts(&mut initial));

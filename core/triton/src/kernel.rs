@@ -421,7 +421,7 @@ fn parameter(
             let attrs = ParamAttrs { align, noalias: body.module.apart, ..ParamAttrs::default() };
             left.push(name.to_owned());
             let buffer = body.b.function.param(name, Type::Memory(Space::Global), attrs);
-            Ok(Value::Pointer(Pointer { buffer, pointee: *scalar, index: None, shape: None }))
+            Ok(Value::Pointer(Pointer::to(buffer, *scalar)))
         }
     }
 }

@@ -11,7 +11,7 @@
 //! | statements, loops and branches | [`statement`], [`flow`] |
 //! | expressions, operators | [`expression`], [`operator`] |
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
-//! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`extremes`], [`random`], [`assembly`] |
+//! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`elementwise`], [`library`], [`extremes`], [`random`], [`assembly`] |
 //! | operations in Triton's own Python, and the files that they stand in | [`written`], [`embedded`] |
 //! | types, their attributes | [`dtypes`] |
 //! | ordinary Python that runs when a kernel is compiled, and what it sees of the machine | [`compile_time`], [`mod@python`], [`target`] |
@@ -29,6 +29,7 @@ mod combine;
 mod compile_time;
 mod decorators;
 mod dtypes;
+mod elementwise;
 mod embedded;
 mod expression;
 mod extremes;

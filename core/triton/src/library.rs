@@ -74,10 +74,7 @@ fn choose_pointer(
     (x, y): (super::pointer::Pointer, super::pointer::Pointer),
     span: Span,
 ) -> Made<Value> {
-    if x.buffer != y.buffer || x.pointee != y.pointee {
-        let hint = "load from both and choose between the values, or branch with `if`";
-        return body.fail(Code::KernelPointer, span, "a pointer is chosen between two buffers", hint);
-    }
+    let buffers = body.common_buffers(&x, &y, span)?;
     let index = |body: &mut Body<'_, '_>, p: &super::pointer::Pointer| {
         let value = body.wide_index(p);
         Tensor { value, ty: body.b.ty(value) }
@@ -87,7 +84,13 @@ fn choose_pointer(
     let (condition, i) = body.broadcast_together(condition, i, span)?;
     let j = body.broadcast_tensor(j, i.shape());
     let chosen = body.op(Op::Select, i.ty, &[condition.value, i.value, j.value]);
-    Ok(Value::Pointer(super::pointer::Pointer { index: Some(chosen.value), shape: i.shape(), ..x }))
+    let pointer = super::pointer::Pointer { index: Some(chosen.value), shape: i.shape(), ..x };
+    let whole = |pointer: super::pointer::Pointer| super::pointer::Pointer { shape: i.shape(), ..pointer };
+    let both = body.among(whole(x), buffers, true).zip(body.among(whole(y), buffers, true));
+    let which = both.and_then(|(x, y)| x.which.zip(y.which));
+    let which =
+        which.map(|(x, y)| body.b.op(Op::Select, Type::block(i.shape(), Scalar::I32), &[condition.value, x, y]));
+    Ok(Value::Pointer(super::pointer::Pointer { buffers, which, ..pointer }))
 }
 
 /// `tl.abs(x)`.

@@ -132,16 +132,22 @@ impl Body<'_, '_> {
     }
 
     fn load_access(&mut self, access: &Access, other: ValueId, attrs: &[Attr]) -> Tensor {
-        let operands = [access.pointer.buffer, access.index, access.inside, other];
-        let id = self.b.op_with(Op::TileLoad, Some(access.stored), &operands, attrs);
-        let loaded = Tensor { value: self.b.function.insts[id].results[0], ty: access.stored };
+        // What is not loaded from one buffer is what the next one gives.
+        let mut loaded = Tensor { value: other, ty: access.stored };
+        for (buffer, inside, _) in self.by_buffer(access) {
+            let operands = [buffer, access.index, inside, loaded.value];
+            let id = self.b.op_with(Op::TileLoad, Some(access.stored), &operands, attrs);
+            loaded.value = self.b.function.insts[id].results[0];
+        }
         let element = access.ty.element().unwrap_or(Scalar::I32);
         self.cast(loaded, element)
     }
 
     fn store_access(&mut self, access: &Access, value: ValueId, attrs: &[Attr]) {
-        let operands = [access.pointer.buffer, access.index, value, access.inside];
-        self.b.op_with(Op::TileStore, Some(access.stored), &operands, attrs);
+        for (buffer, inside, _) in self.by_buffer(access) {
+            let operands = [buffer, access.index, value, inside];
+            self.b.op_with(Op::TileStore, Some(access.stored), &operands, attrs);
+        }
     }
 
     pub(super) fn order(&mut self, a: &Arguments, sem: usize, scope: usize) -> Made<Vec<Attr>> {
@@ -479,6 +485,64 @@ pub(super) fn descriptor_store(body: &mut Body<'_, '_>, a: &Arguments) -> Made<V
     }
     let checked = vec![true; offsets.len()];
     body.block_store(&block, &offsets, &checked, a.value(2), &[], a.call)?;
+    Ok(Value::None)
+}
+
+/// A descriptor of rows, the numbers of some of them, and where they begin: pointers to the elements, and which are inside of the matrix.
+fn rows(body: &mut Body<'_, '_>, a: &Arguments, [rows, column]: [usize; 2]) -> Made<Access> {
+    let block = body.descriptor(a.value(0), a.span(0))?.clone();
+    let numbers = a.tensor(body, rows)?;
+    let (&[1, width], Some(1)) = (&block.block[..], numbers.shape().map(Shape::rank)) else {
+        let message = "rows are gathered by a descriptor of blocks of one row, and by a line of their numbers";
+        return body.fail(Code::KernelShape, a.call, message, "its block is `[1, N]`");
+    };
+    let count = numbers.shape().map_or(1, Shape::elements);
+    let column = body.integers(a.value(column), Scalar::I32, "a column", a.span(column))?;
+    let line = body.shape_of(&[i128::from(width)], a.call)?;
+    let along = body.op(Op::TileIota, Type::block(line, Scalar::I64), &[]);
+    let first = body.cast(Tensor { value: column[0], ty: Type::I32 }, Scalar::I64);
+    let first = body.splat(first.value, line);
+    let along = body.op(Op::Add, along.ty, &[along.value, first]);
+    let numbers = body.cast(numbers, Scalar::I64);
+    let shape = body.shape_of(&[i128::from(count), i128::from(width)], a.call)?;
+    let sides = [(numbers, [i128::from(count), 1]), (along, [1, i128::from(width)])];
+    let mut index = Tensor { value: body.wide_index(&block.base), ty: Type::Scalar(Scalar::I64) };
+    index = body.broadcast_tensor(index, shape);
+    let mut inside: Option<Tensor> = None;
+    for (i, (at, lengths)) in sides.into_iter().enumerate() {
+        let lengths = body.shape_of(&lengths, a.call)?;
+        let at = body.reshape_tensor(at, lengths, a.call)?;
+        let at = body.broadcast_tensor(at, shape);
+        let zero = body.int(Scalar::I64, 0);
+        let [zero, most, stride] = [zero, block.lengths[i], block.strides[i]].map(|value| body.splat(value, shape));
+        let above = body.op(Op::Ge, at.ty, &[at.value, zero]);
+        let below = body.op(Op::Lt, at.ty, &[at.value, most]);
+        let here = body.op(Op::And, above.ty, &[above.value, below.value]);
+        inside = Some(match inside {
+            Some(before) => body.op(Op::And, here.ty, &[before.value, here.value]),
+            None => here,
+        });
+        let by = body.op(Op::Mul, at.ty, &[at.value, stride]);
+        index = body.op(Op::Add, index.ty, &[index.value, by.value]);
+    }
+    let pointer = Pointer { index: Some(index.value), shape, ..block.base };
+    let mask = inside.map_or(Value::None, Value::Tensor);
+    body.access(pointer, &mask, a.call)
+}
+
+/// `descriptor.gather(x_offsets, y_offset)`.
+pub(super) fn descriptor_gather(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let access = rows(body, a, [1, 2])?;
+    let element = access.stored.element().unwrap_or(Scalar::U8);
+    let other = body.number(element, 0.0);
+    Ok(Value::Tensor(body.load_access(&access, other, &[])))
+}
+
+/// `descriptor.scatter(value, x_offsets, y_offset)`.
+pub(super) fn descriptor_scatter(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let access = rows(body, a, [2, 3])?;
+    let value = body.fitting(&access, a.value(1), a.span(1))?;
+    body.store_access(&access, value, &[]);
     Ok(Value::None)
 }
 

@@ -3,6 +3,7 @@
 use super::body::{Body, Made};
 use super::builtins;
 use super::source::{Binding, FileId, Imported};
+use super::target;
 use super::value::{Function, Value};
 use crate::python::ast::{Expr, Ident};
 use girih_base::diag::{Code, did_you_mean};
@@ -202,6 +203,11 @@ impl Body<'_, '_> {
         if up == 0 && (is_triton(path) || is_host(path)) {
             return self.attribute(Value::Library(path.to_owned()), &ident, span);
         }
+        if up == 0
+            && let Some(value) = target::constant(path, name)
+        {
+            return Ok(value);
+        }
         if !path.is_empty()
             && let Some(found) = self.module.files.import(file, up, path, span)?
             && let Some(value) = self.global(found, name, span)?
@@ -226,7 +232,7 @@ pub(super) fn is_triton(path: &str) -> bool {
     path == "triton" || path.starts_with("triton.")
 }
 
-/// Whether a module is one of Python's own or of PyTorch, of which [`target`](super::target) knows functions.
+/// Whether a module is one of Python's own or of PyTorch, of which [`target`] knows functions.
 fn is_host(path: &str) -> bool {
     matches!(path, "math" | "os" | "packaging" | "packaging.version" | "torch" | "torch.cuda" | "torch.version")
 }

@@ -217,7 +217,12 @@ impl Body<'_, '_> {
                 self.op(Op::Add, offset.ty, &[index.value, offset.value])
             }
         };
-        Ok(Value::Pointer(Pointer { index: Some(index.value), shape, ..pointer }))
+        let mut moved = Pointer { index: Some(index.value), shape, ..pointer };
+        if let Some(which) = pointer.which.filter(|_| self.chosen_by_element(&pointer)) {
+            let which = Tensor { value: which, ty: self.b.ty(which) };
+            moved.which = Some(self.broadcast_tensor(which, shape).value);
+        }
+        Ok(Value::Pointer(moved))
     }
 
     /// The index of a pointer as `i64`, in its shape.

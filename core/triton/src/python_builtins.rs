@@ -260,7 +260,88 @@ pub(super) fn upper(_body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     Ok(Value::text(&a.value(0).to_string().to_uppercase()))
 }
 
+/// `text.replace(old, new)`.
+pub(super) fn replace(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let (text, old) = texts(body, a)?;
+    Ok(Value::text(&text.replace(old, &a.value(2).to_string())))
+}
+
+/// `text.strip()`.
+pub(super) fn strip(_body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    Ok(Value::text(a.value(0).to_string().trim()))
+}
+
+/// `text.split(separator)`.
+pub(super) fn split_text(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    if let Value::None = a.value(1) {
+        return Ok(Value::Tuple(a.value(0).to_string().split_whitespace().map(Value::text).collect()));
+    }
+    let (text, separator) = texts(body, a)?;
+    Ok(Value::Tuple(text.split(separator).map(Value::text).collect()))
+}
+
+/// `text.splitlines()`.
+pub(super) fn splitlines(_body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    Ok(Value::Tuple(a.value(0).to_string().lines().map(Value::text).collect()))
+}
+
+/// `text.join(values)`.
+pub(super) fn join_texts(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let items = body.iterate(a.value(1).clone(), a.span(1))?;
+    let pieces: Vec<String> = items.iter().map(ToString::to_string).collect();
+    Ok(Value::text(&pieces.join(&a.value(0).to_string())))
+}
+
+/// `text.format(value, .., name=value, ..)`, of fields that are empty, a number or a name.
+pub(super) fn format(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let text = a.value(0).to_string();
+    let named = match a.value(2) {
+        Value::Dict(items) => &items[..],
+        _none => &[],
+    };
+    let wrong = |field: &str| {
+        let message = format!("`format` has no value for `{{{field}}}`");
+        body.fail(
+            Code::KernelArgument,
+            a.call,
+            message,
+            "fields are `{}`, `{0}` and `{name}`, without a format of their own",
+        )
+    };
+    let (mut out, mut rest, mut next) = (String::new(), text.as_str(), 0);
+    while let Some(at) = rest.find(['{', '}']) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let brace = from.get(..1).unwrap_or_default();
+        if from.get(1..2) == Some(brace) {
+            out.push_str(brace);
+            rest = &from[2..];
+            continue;
+        }
+        let Some((field, behind)) = from.get(1..).and_then(|from| from.split_once('}')).filter(|_| brace == "{") else {
+            return wrong("");
+        };
+        let place = if field.is_empty() { Ok(next) } else { field.parse() };
+        let found = match place {
+            Ok(place) => a.starred().get(place),
+            Err(_) => named.iter().find(|(name, _)| name.to_string() == field).map(|(_, value)| value),
+        };
+        let Some(value) = found else { return wrong(field) };
+        next += usize::from(field.is_empty());
+        out.push_str(&value.to_string());
+        rest = behind;
+    }
+    out.push_str(rest);
+    Ok(Value::text(&out))
+}
+
 // Numbers and sequences.
+
+/// `n.bit_length()`.
+pub(super) fn bit_length(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let n = body.constant_int(a.value(0), "this number", a.span(0))?;
+    Ok(Value::Int(i128::from(i128::BITS - n.unsigned_abs().leading_zeros())))
+}
 
 pub(super) fn len(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     match a.value(0) {

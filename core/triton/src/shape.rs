@@ -80,7 +80,7 @@ impl Body<'_, '_> {
         &mut self,
         value: &Value,
         span: Span,
-        change: impl FnOnce(&mut Self, Tensor) -> Made<Tensor>,
+        change: impl Fn(&mut Self, Tensor) -> Made<Tensor>,
     ) -> Made<Value> {
         let Value::Pointer(pointer) = value else {
             let tensor = self.tensor(value, span)?;
@@ -92,7 +92,12 @@ impl Body<'_, '_> {
         };
         let index = Tensor { value: index, ty: self.b.ty(index) };
         let index = change(self, index)?;
-        Ok(Value::Pointer(Pointer { index: Some(index.value), shape: index.shape(), ..*pointer }))
+        let mut pointer = Pointer { index: Some(index.value), shape: index.shape(), ..*pointer };
+        if let Some(which) = pointer.which.filter(|_| self.chosen_by_element(&pointer)) {
+            let which = Tensor { value: which, ty: self.b.ty(which) };
+            pointer.which = Some(change(self, which)?.value);
+        }
+        Ok(Value::Pointer(pointer))
     }
 
     /// The same elements, in order, in another shape.
@@ -132,7 +137,8 @@ impl Body<'_, '_> {
     pub(super) fn index_block(&mut self, value: &Value, items: &[Value], span: Span) -> Made<Value> {
         let whole =
             |item: &Value| matches!(item, Value::Slice(parts) if parts.iter().all(|p| matches!(p, Value::None)));
-        if let Value::Pointer(_) = value {
+        let is_element = |item: &Value| !whole(item) && !matches!(item, Value::None);
+        if matches!(value, Value::Pointer(_)) && items.iter().any(is_element) {
             let message = "a pointer has no elements in brackets";
             return self.fail(
                 Code::KernelSyntax,
@@ -141,7 +147,7 @@ impl Body<'_, '_> {
                 "`tl.load(x_ptr + i)` loads the element `i` of `x_ptr`",
             );
         }
-        if let Some(wrong) = items.iter().find(|item| !whole(item) && !matches!(item, Value::None)) {
+        if let Some(wrong) = items.iter().find(|item| is_element(item)) {
             let message = format!("a tile has no element {wrong}: it is indexed by `:` and `None` only");
             return self.fail(
                 Code::KernelSyntax,
@@ -153,6 +159,12 @@ impl Body<'_, '_> {
         let stay = items.iter().filter(|item| whole(item)).count();
         self.each_block(value, span, |body, tensor| {
             let lengths = tensor.shape().map_or(vec![], Shape::to_vec);
+            // Of a number, `:` stands for nothing.
+            if tensor.shape().is_none() {
+                let ones = vec![1; items.len() - stay];
+                let shape = body.shape_of(&ones, span)?;
+                return Ok(body.broadcast_tensor(tensor, shape));
+            }
             if stay > lengths.len() {
                 let message = format!("{stay} dimensions are named, but the tile has {}", lengths.len());
                 return body.fail(Code::KernelShape, span, message, "");
@@ -162,9 +174,6 @@ impl Body<'_, '_> {
                 items.iter().map(|item| if whole(item) { rest.next().map_or(1, i128::from) } else { 1 }).collect();
             sizes.extend(rest.map(i128::from));
             let shape = body.shape_of(&sizes, span)?;
-            if tensor.shape().is_none() {
-                return Ok(body.broadcast_tensor(tensor, shape));
-            }
             body.reshape_tensor(tensor, shape, span)
         })
     }
@@ -308,9 +317,18 @@ pub(super) fn split(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         let message = format!("{} has no last dimension of length 2", Body::shown(x.shape()));
         return body.fail(Code::KernelShape, a.call, message, "reshape it first: `split` undoes `join`");
     };
+    // A tile of two elements becomes two numbers, by way of tiles of one.
+    let is_pair = half.shape().is_none();
+    let whole = if is_pair { body.shape_of(&[1, 2], a.call)? } else { x.shape() };
+    let x = body.reshape_tensor(x, whole, a.call)?;
+    let half = x.ty.half().unwrap_or(half);
     let id = body.b.op_with(Op::TileSplit, Some(x.ty), &[x.value], &[]);
-    let results = body.b.function.insts[id].results.clone();
-    Ok(Value::Tuple(results.iter().map(|value| Value::Tensor(Tensor { value: *value, ty: half })).collect()))
+    let mut halves = vec![];
+    for value in body.b.function.insts[id].results.clone() {
+        let half = Tensor { value, ty: half };
+        halves.push(Value::Tensor(if is_pair { body.only_element(half, a.call)? } else { half }));
+    }
+    Ok(Value::Tuple(halves))
 }
 
 /// `tl.cat(a, b)`.

@@ -53,6 +53,8 @@ pub(super) fn constant(path: &str, name: &str) -> Option<Value> {
         ("torch", "nan") => Some(Value::Float(f64::NAN)),
         ("torch.version", "hip" | "xpu") => Some(Value::None),
         ("torch.version", "cuda") => Some(Value::text("13.0")),
+        // What vLLM computes when it is asked which card there is.
+        ("vllm.platforms", "current_platform") => Some(Value::Library("vllm.platforms.current_platform".into())),
         ("math", name) => python_math::constant(name),
         _ => None,
     }
@@ -106,6 +108,14 @@ impl Body<'_, '_> {
             "importlib.loader.exec_module" => Some(Value::None),
             "os.getenv" | "os.environ.get" => Some(given.get(1).cloned().unwrap_or(Value::None)),
             "packaging.version.parse" | "packaging.version.Version" => version(given.first()?),
+            "vllm.platforms.current_platform.fp8_dtype" => Some(Value::Library("torch.float8_e4m3fn".into())),
+            "vllm.platforms.current_platform.is_cuda" | "vllm.platforms.current_platform.is_cuda_alike" => {
+                Some(Value::Bool(true))
+            }
+            "vllm.platforms.current_platform.is_rocm"
+            | "vllm.platforms.current_platform.is_xpu"
+            | "vllm.platforms.current_platform.is_cpu"
+            | "vllm.platforms.current_platform.is_fp8_fnuz" => Some(Value::Bool(false)),
             "torch.finfo" => float_limits(torch_scalar(given.first()?)?),
             "torch.iinfo" => int_limits(torch_scalar(given.first()?)?),
             _ => None,

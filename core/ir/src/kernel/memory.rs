@@ -158,7 +158,8 @@ impl<'k> Buffer<'k> {
     fn compare_exchange_with(self, index: Block<'k>, expected: Block<'k>, new: Block<'k>, attrs: &[Attr]) -> Block<'k> {
         let ty = Type::block(index.shape(), self.element);
         let (expected, new) = (self.fitted(index, expected), self.fitted(index, new));
-        let operands = [self.value, self.index(index), expected.value, new.value];
+        let inside = self.mask(index, Mask::ALL);
+        let operands = [self.value, self.index(index), expected.value, new.value, inside];
         self.kernel.push(Op::TileCompareExchange, ty, &operands, attrs)
     }
 

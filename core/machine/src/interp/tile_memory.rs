@@ -99,8 +99,8 @@ impl Machine<'_> {
     pub(super) fn tile_atomic(&mut self, step: &Step) -> Result<(), Fault> {
         let result = step.results[0];
         let exchange = step.op == Op::TileCompareExchange;
-        let inside = (!exchange).then(|| step.operands[3]);
-        let places = self.places_of(step, result.components, inside, Access::AtomicWrite)?;
+        let inside = step.operands[if exchange { 4 } else { 3 }];
+        let places = self.places_of(step, result.components, Some(inside), Access::AtomicWrite)?;
         if let (Order::Acquire | Order::AcquireRelease, Some(checks)) = (self.inst(step).order(), &mut self.checks) {
             checks.acquire();
         }

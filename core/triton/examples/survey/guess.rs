@@ -380,6 +380,9 @@ impl<'a> Bases<'a> {
                 {
                     arguments.first().map(|a| self.walk(&a.value)).unwrap_or_default()
                 }
+                ExprKind::Attribute(_, name) if name.name == "where" => {
+                    arguments.iter().skip(1).flat_map(|a| self.walk(&a.value)).collect()
+                }
                 _other => vec![],
             },
             ExprKind::Conditional(_, a, b) => {

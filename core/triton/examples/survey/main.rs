@@ -7,6 +7,7 @@
 
 mod checkout;
 mod guess;
+mod repair;
 mod verdict;
 mod walk;
 
@@ -17,10 +18,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use verdict::{DEVICES, Refusal, Verdict};
+use std::time::Duration;
+use verdict::{DEVICES, Refusal, Times, Verdict};
 
 /// Bytes of stack for a thread that compiles.
 const STACK: usize = 256 << 20;
+/// A kernel that takes longer than this is named.
+const SLOW: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let (flags, folders): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with('-'));
@@ -58,12 +62,16 @@ struct Table {
     kernels: usize,
     compiled: [usize; DEVICES.len()],
     rows: Vec<Row>,
+    /// Kernels that took long, the slowest first.
+    slow: Vec<(String, Times)>,
 }
 
 impl Table {
     fn of(folder: &str, checkout: &Checkout) -> Table {
         let unread = checkout.unread.iter().map(|(path, message)| unread(path, message));
-        let verdicts: Vec<Verdict> = verdicts(checkout).into_iter().chain(unread).collect();
+        let (verdicts, mut slow) = verdicts(checkout);
+        let verdicts: Vec<Verdict> = verdicts.into_iter().chain(unread).collect();
+        slow.sort_by_key(|(_, times)| std::cmp::Reverse(times.longest()));
         let compiled = std::array::from_fn(|at| verdicts.iter().filter(|v| v[at].is_none()).count());
         let mut rows: BTreeMap<(usize, &str, String), Row> = BTreeMap::new();
         let mut add = |at: usize, device, refusal: &Refusal| {
@@ -83,7 +91,7 @@ impl Table {
         }
         let mut rows: Vec<Row> = rows.into_values().collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.kernels));
-        Table { folder: folder.to_owned(), kernels: verdicts.len(), compiled, rows }
+        Table { folder: folder.to_owned(), kernels: verdicts.len(), compiled, rows, slow }
     }
 
     fn print(&self) {
@@ -93,6 +101,10 @@ impl Table {
         for Row { device, refusal, kernels } in &self.rows {
             println!("  {kernels:4}  {device:6}  {}  {}", refusal.code, general(&refusal.message));
             println!("                e.g. {}: {}", refusal.place, refusal.message);
+        }
+        for (kernel, times) in &self.slow {
+            let devices = DEVICES.iter().zip(times.devices).map(|(device, time)| format!(", {device} {time:.1?}"));
+            println!("  slow  {kernel}: front end {:.1?}{}", times.front, devices.collect::<String>());
         }
     }
 
@@ -104,17 +116,29 @@ impl Table {
             })
         });
         let compiled: BTreeMap<&str, usize> = DEVICES.into_iter().zip(self.compiled).collect();
-        json!({"folder": self.folder, "kernels": self.kernels, "compiled": compiled, "refused": rows.collect::<Vec<_>>()})
+        let slow = self.slow.iter().map(|(kernel, times)| {
+            let devices: BTreeMap<&str, f64> =
+                DEVICES.into_iter().zip(times.devices.map(|t| t.as_secs_f64())).collect();
+            json!({"kernel": kernel, "front": times.front.as_secs_f64(), "devices": devices})
+        });
+        json!({
+            "folder": self.folder, "kernels": self.kernels, "compiled": compiled, "refused": rows.collect::<Vec<_>>(),
+            "slow": slow.collect::<Vec<_>>(),
+        })
     }
 }
 
-/// Compiles all kernels of a folder, on all cores.
-fn verdicts(checkout: &Checkout) -> Vec<Verdict> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![]));
+/// Compiles all kernels of a folder, on all cores; gives those that took long, too.
+fn verdicts(checkout: &Checkout) -> (Vec<Verdict>, Vec<(String, Times)>) {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new((vec![], vec![])));
     let work = || {
         while let Some(entry) = checkout.entries.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let verdict = verdict::of(entry, checkout);
-            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(verdict);
+            let (verdict, times) = verdict::of(entry, checkout);
+            let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            done.0.push(verdict);
+            if times.longest() > SLOW {
+                done.1.push((format!("{}::{}", entry.file.display(), entry.def.name.name), times));
+            }
         }
     };
     std::thread::scope(|scope| {

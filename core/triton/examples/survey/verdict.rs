@@ -5,13 +5,15 @@
 
 use crate::checkout::{Checkout, Entry};
 use crate::guess::{CHOICES, Choice, Uses};
+use crate::repair::{self, Origins};
 use girih_base::diag::{Code, Diagnostic};
-use girih_base::span::Sources;
+use girih_base::span::{Sources, Span};
 use girih_ir::{Caps, Feature};
 use girih_lower::compile;
 use girih_runtime::LoadOptions;
-use girih_triton::{Compiled, Request};
+use girih_triton::{Argument, Compiled, Request};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 /// The devices, in the order of the columns.
 pub const DEVICES: [&str; 3] = ["cpu", "cuda", "vulkan"];
@@ -40,13 +42,40 @@ impl Refusal {
 /// For each device, why there is no code, or nothing if there is.
 pub type Verdict = [Option<Refusal>; DEVICES.len()];
 
-/// Compiles a kernel in all ways until each device has code.
-pub fn of(entry: &Entry, checkout: &Checkout) -> Verdict {
+/// How long a kernel took in one way to guess its arguments: the front end, and each device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times {
+    /// The front end, until it knew all arguments.
+    pub front: Duration,
+    /// Legal kernel form, device by device.
+    pub devices: [Duration; DEVICES.len()],
+}
+
+impl Times {
+    /// The longest of them: a user waits for the front end and one device.
+    pub fn longest(&self) -> Duration {
+        self.front + self.devices.into_iter().max().unwrap_or_default()
+    }
+}
+
+/// No further way to guess is tried after this time.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Compiles a kernel in all ways until each device has code; gives the times of the slowest way, too.
+pub fn of(entry: &Entry, checkout: &Checkout) -> (Verdict, Times) {
     let uses = Uses::of(&entry.def, checkout);
     let mut verdict: Verdict = [const { None }; DEVICES.len()];
     let mut has_code = [false; DEVICES.len()];
+    let (begin, mut slowest) = (Instant::now(), Times::default());
     for choice in CHOICES {
-        let refusals = caught(entry, || attempt(entry, checkout, &uses, *choice, has_code));
+        if begin.elapsed() > PATIENCE {
+            break;
+        }
+        let mut times = Times::default();
+        let refusals = caught(entry, || attempt(entry, checkout, &uses, *choice, has_code, &mut times));
+        if times.longest() > slowest.longest() {
+            slowest = times;
+        }
         for (at, refusal) in refusals.into_iter().enumerate() {
             match refusal {
                 None => has_code[at] = true,
@@ -61,7 +90,84 @@ pub fn of(entry: &Entry, checkout: &Checkout) -> Verdict {
             break;
         }
     }
-    std::array::from_fn(|at| verdict[at].take().filter(|_| !has_code[at]))
+    if has_code == [false; DEVICES.len()]
+        && let Some(refusals) = repaired(entry, checkout, &uses, begin)
+    {
+        (verdict, has_code) = (refusals.clone(), refusals.map(|refusal| refusal.is_none()));
+    }
+    (std::array::from_fn(|at| verdict[at].take().filter(|_| !has_code[at])), slowest)
+}
+
+/// How often a kernel is compiled to find out what it may be given.
+const TRIALS: usize = 400;
+/// How many arrays are tried for one refusal, and how many other parameters.
+const SUSPECTS: usize = 8;
+
+/// Guesses anew what refused expressions depend on, until the front end takes the kernel. None if it never does, or panics.
+fn repaired(entry: &Entry, checkout: &Checkout, uses: &Uses, begin: Instant) -> Option<Verdict> {
+    catch_unwind(AssertUnwindSafe(|| {
+        let origins = Origins::of(&entry.def, checkout);
+        let (mut trials, mut compiled) = (0, None);
+        for choice in CHOICES {
+            compiled = compiled.or_else(|| search(entry, checkout, (uses, &origins), *choice, &mut trials, begin));
+        }
+        let (compiled, sources) = compiled?;
+        let made = DEVICES.map(|device| code(&compiled, device).err());
+        Some(made.map(|errors| errors.map(|errors| refusal(entry, &sources, errors.first(), u32::MAX - 1))))
+    }))
+    .ok()
+    .flatten()
+}
+
+/// The same from one way to guess: step by step, each of which leads to a place where the kernel was not refused before.
+fn search(
+    entry: &Entry,
+    checkout: &Checkout,
+    (uses, origins): (&Uses, &Origins),
+    choice: Choice,
+    trials: &mut usize,
+    begin: Instant,
+) -> Option<(Compiled, Sources)> {
+    let mut stop = match front(entry, checkout, uses, choice, vec![]) {
+        Ok(compiled) => return Some(compiled),
+        Err(stop) => stop,
+    };
+    let mut seen = vec![(stop.span, stop.refusal.message.clone())];
+    'steps: loop {
+        let near = origins.behind(stop.words.clone());
+        let parameters = near.iter().filter_map(|name| entry.kernel.parameters.iter().find(|p| p.name == *name));
+        let is_buffer = |name: &str| {
+            let given = stop.arguments.iter().find(|(given, _)| given == name);
+            matches!(given, Some((_, Argument::Buffer(_))))
+        };
+        // What arrays hold decides most types.
+        let (buffers, others): (Vec<_>, Vec<_>) = parameters.partition(|parameter| is_buffer(&parameter.name));
+        for parameter in buffers.into_iter().take(SUSPECTS).chain(others.into_iter().take(SUSPECTS)) {
+            let is_it = |given: &str| given.split('.').next() == Some(&parameter.name);
+            let Some((_, given)) = stop.arguments.iter().find(|(name, _)| is_it(name)) else { continue };
+            for other in repair::others(given, parameter.constexpr) {
+                if *trials >= TRIALS || begin.elapsed() > PATIENCE {
+                    return None;
+                }
+                *trials += 1;
+                let mut arguments = stop.arguments.clone();
+                arguments.iter_mut().filter(|(name, _)| is_it(name)).for_each(|(_, old)| *old = other.clone());
+                match front(entry, checkout, uses, choice, arguments) {
+                    Ok(compiled) => return Some(compiled),
+                    Err(next) => {
+                        let place = (next.span, next.refusal.message.clone());
+                        let is_new = !seen.iter().any(|(span, _)| *span == place.0);
+                        if is_new && (next.span.source != stop.span.source || next.span.start > stop.span.start) {
+                            seen.push(place);
+                            stop = next;
+                            continue 'steps;
+                        }
+                    }
+                }
+            }
+        }
+        return None;
+    }
 }
 
 /// The same where the compiler panics: that is a refusal of the worst kind.
@@ -74,21 +180,50 @@ fn caught(entry: &Entry, attempt: impl FnOnce() -> Verdict) -> Verdict {
 }
 
 /// Compiles a kernel in one way, for the devices that have no code yet.
-fn attempt(entry: &Entry, checkout: &Checkout, uses: &Uses, choice: Choice, done: [bool; DEVICES.len()]) -> Verdict {
-    let (compiled, sources) = match front(entry, checkout, uses, choice) {
+fn attempt(
+    entry: &Entry,
+    checkout: &Checkout,
+    uses: &Uses,
+    choice: Choice,
+    done: [bool; DEVICES.len()],
+    times: &mut Times,
+) -> Verdict {
+    let begin = Instant::now();
+    let front = front(entry, checkout, uses, choice, vec![]);
+    times.front = begin.elapsed();
+    let (compiled, sources) = match front {
         Ok(compiled) => compiled,
-        Err(refusal) => return std::array::from_fn(|_| Some(refusal.clone())),
+        Err(stop) => return std::array::from_fn(|_| Some(stop.refusal.clone())),
     };
     std::array::from_fn(|at| {
         if done[at] {
             return None;
         }
-        code(&compiled, DEVICES[at]).err().map(|errors| refusal(entry, &sources, errors.first(), u32::MAX - 1))
+        let begin = Instant::now();
+        let made = code(&compiled, DEVICES[at]);
+        times.devices[at] = begin.elapsed();
+        made.err().map(|errors| refusal(entry, &sources, errors.first(), u32::MAX - 1))
     })
 }
 
+/// Where the front end refused a kernel.
+struct Stop {
+    refusal: Refusal,
+    span: Span,
+    /// The words of the refused expression, and of its line.
+    words: Vec<String>,
+    /// What the kernel was given.
+    arguments: Vec<(String, Argument)>,
+}
+
 /// A kernel in tile form. What the compiler says is missing is guessed, so decorators choose what they can choose.
-fn front(entry: &Entry, checkout: &Checkout, uses: &Uses, choice: Choice) -> Result<(Compiled, Sources), Refusal> {
+fn front(
+    entry: &Entry,
+    checkout: &Checkout,
+    uses: &Uses,
+    choice: Choice,
+    given: Vec<(String, Argument)>,
+) -> Result<(Compiled, Sources), Box<Stop>> {
     let Entry { kernel, file, .. } = entry;
     let launched = checkout.launched.get(&kernel.name);
     let guess = |parameter: &str, constexpr: bool| {
@@ -96,9 +231,11 @@ fn front(entry: &Entry, checkout: &Checkout, uses: &Uses, choice: Choice) -> Res
         uses.arguments(parameter, constexpr, choice, launched)
     };
     let text = checkout.texts.get(file).map_or("", String::as_str);
-    let mut request = Request { kernel: kernel.name.clone(), ..Request::default() };
-    let needed = kernel.parameters.iter().filter(|p| !p.constexpr && !p.optional);
-    request.arguments.extend(needed.flat_map(|p| guess(&p.name, false)));
+    let mut request = Request { kernel: kernel.name.clone(), arguments: given, ..Request::default() };
+    let is_given = |name: &str| request.arguments.iter().any(|(given, _)| given.split('.').next() == Some(name));
+    let needed = kernel.parameters.iter().filter(|p| !p.constexpr && !p.optional && !is_given(&p.name));
+    let needed: Vec<_> = needed.collect();
+    request.arguments.extend(needed.into_iter().flat_map(|p| guess(&p.name, false)));
     loop {
         let mut sources = Sources::default();
         let compiled = girih_triton::compile(&mut sources, &file.display().to_string(), text, checkout, &request);
@@ -111,8 +248,11 @@ fn front(entry: &Entry, checkout: &Checkout, uses: &Uses, choice: Choice) -> Res
         match missing.filter(|p| !request.arguments.iter().any(|(given, _)| *given == p.name)) {
             Some(parameter) => request.arguments.extend(guess(&parameter.name, parameter.constexpr)),
             None => {
-                let reached = errors.first().map_or(0, |error| error.span().start);
-                return Err(refusal(entry, &sources, errors.first(), reached));
+                let span = errors.first().map_or(Span::NONE, Diagnostic::span);
+                let refusal = refusal(entry, &sources, errors.first(), span.start);
+                let text = sources.get(span.source).map_or("", |source| &source.text);
+                let words = repair::words(text, span);
+                return Err(Box::new(Stop { refusal, span, words, arguments: request.arguments }));
             }
         }
     }

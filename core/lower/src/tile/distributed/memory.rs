@@ -370,6 +370,7 @@ impl Distributed<'_> {
         let indices = self.registers(r, inst.operands[1], layout)?;
         let (first, second) =
             (self.registers(r, inst.operands[2], layout)?, self.registers(r, inst.operands[3], layout)?);
+        let inside = if exchange { self.registers(r, inst.operands[4], layout)? } else { second.clone() };
         let of = r.old.ty(inst.operands[1]).element().unwrap_or(Scalar::U32);
         let mut attrs: Vec<Attr> =
             inst.attrs.iter().filter(|a| matches!(a.kind(), AttrKind::Order | AttrKind::Scope)).cloned().collect();
@@ -383,7 +384,7 @@ impl Distributed<'_> {
         let count = self.plan.layouts[layout].count();
         let mut olds = vec![];
         for register in 0..count {
-            let condition = if exchange { owner } else { both(r, owner, Some(one_of(&second, register))) };
+            let condition = both(r, owner, Some(one_of(&inside, register)));
             let group = Group { registers: vec![register], from: register, distance: 0 };
             let (index, _) = self.index(r, one_of(&indices, register), of, &group);
             let mut operands = vec![buffer, index, one_of(&first, register)];

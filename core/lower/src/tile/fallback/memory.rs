@@ -91,10 +91,11 @@ impl Fallback<'_> {
             attrs.retain(|a| !matches!(a, Attr::Order(Order::Acquire | Order::Release | Order::AcquireRelease)));
         }
         self.barrier(r, true);
+        let inside = self.block(r, inst.operands[if exchange { 4 } else { 3 }]);
         let mut olds = vec![];
         for register in 0..self.parts_of(count) {
             let owner = self.owns(r, count);
-            let condition = if exchange { owner } else { both(r, owner, Some(Self::register(&second, register))) };
+            let condition = both(r, owner, Some(Self::register(&inside, register)));
             let mut operands = vec![buffer, self.place(r, &index, register), first.registers[register]];
             if exchange {
                 operands.push(second.registers[register]);

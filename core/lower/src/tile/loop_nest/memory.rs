@@ -280,10 +280,11 @@ impl LoopNest<'_> {
             let index = nest.single(r, inst.operands[1], point)?;
             operands.push(nest.index(r, index));
             operands.push(nest.single(r, inst.operands[2], point)?);
-            let last = nest.single(r, inst.operands[3], point)?;
-            let condition = if exchange { None } else { Some(last) };
-            operands.extend(exchange.then_some(last));
-            let value = atomic_where(&mut r.out, condition, op, element, (&operands, &attrs));
+            if exchange {
+                operands.push(nest.single(r, inst.operands[3], point)?);
+            }
+            let inside = nest.single(r, inst.operands[if exchange { 4 } else { 3 }], point)?;
+            let value = atomic_where(&mut r.out, Some(inside), op, element, (&operands, &attrs));
             match olds {
                 Some(array) => nest.put(r, array, point, value),
                 None => old = Some(value),

@@ -597,3 +597,138 @@ def row_argmin(a, o, n, N: tl.constexpr):
     k = tl.argmin(x, 0)
     tl.store(o, k)
     tl.store(o + 1, tl.argmax(tl.where(i < n, x, -float('inf')), 0))
+
+@triton.jit
+def pointer_of_elements(a, b, p, q, o, N: tl.constexpr):
+    i = tl.arange(0, N)
+    odd = i % 2 == 1
+    at = tl.where(odd, a + i, b + N - 1 - i)
+    tl.store(o + i, tl.load(at, mask=i != 3, other=-5))
+    tl.store(tl.where(odd, p + i, q + i // 2), i + 100, mask=i < N - 2)
+
+@triton.jit
+def pointer_of_a_branch(a, b, c, p, q, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    if tl.program_id(0) < n:
+        base = a
+        out = p
+    elif tl.program_id(0) == n:
+        base = b + 1
+        out = q
+    else:
+        base = c
+        out = q + N
+    out = out if n > 0 else p
+    tl.store(out + i, tl.load(base + i[:, None], mask=i[:, None] < 7, other=9).reshape(N) * 2)
+
+@triton.jit
+def turned(p, q):
+    return q, p
+
+@triton.jit
+def pointers_take_turns(a, b, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    one = a + i
+    other = b + i
+    for k in range(n):
+        tl.store(other, tl.load(one) * 2 + k)
+        one, other = turned(one, other)
+
+@triton.jit
+def pointer_that_waits(a, b, o, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    p = (a + i)[:, None]
+    k = 0
+    while k < n:
+        if k == 2:
+            p = (b + i)[:, None] + 1
+        tl.store(o + k * N + i[:, None], tl.load(p))
+        k += 1
+
+@triton.jit
+def block_of_a_branch(a, b, o, n, N: tl.constexpr):
+    if n > 3:
+        block = tl.make_block_ptr(a, (5, 7), (7, 1), (1, 2), (N, N), (1, 0))
+    else:
+        block = tl.make_block_ptr(b, (7, 5), (1, 7), (0, 1), (N, N), (1, 0))
+    r = tl.arange(0, N)
+    tl.store(o + r[:, None] * N + r[None, :], tl.load(block, boundary_check=(0, 1)))
+
+@triton.jit
+def atomics_of_two(a, b, x, o1, o2, N: tl.constexpr):
+    i = tl.arange(0, N)
+    p = tl.where(i < 3, a + i, b + i)
+    tl.store(o1 + i, tl.atomic_add(p, tl.load(x + i), mask=i != 1), mask=i != 1)
+    tl.store(o2 + i, tl.atomic_cas(p, tl.full([N], 11, tl.int32), tl.full([N], 77, tl.int32)))
+    tl.atomic_max(p, 20)
+
+@triton.jit
+def pair_of_numbers(a, o, N: tl.constexpr):
+    x, y = tl.split(tl.load(a + tl.arange(0, 2)))
+    tl.store(o, x - y)
+    tl.store(o + 1 + tl.arange(0, N), tl.program_id(0)[:, None] + x[None, :] + tl.arange(0, N))
+
+@triton.jit
+def rows_by_number(a, b, x, o, n, N: tl.constexpr, W: tl.constexpr):
+    rows = tl.load(x + tl.arange(0, N))
+    source = tl.make_tensor_descriptor(a, [5, 24], [24, 1], [1, W])
+    target = tl.make_tensor_descriptor(b, [6, 24], [24, 1], [1, W])
+    found = source.gather(rows, n)
+    tl.store(o + tl.arange(0, N)[:, None] * W + tl.arange(0, W)[None, :], found)
+    target.scatter(found * 2, rows, n)
+
+def twice(n):
+    template = "mul.f32 ${out}, ${given}, 0f40000000;"
+    return " ".join(("{" + template.format(out=i, given=i + n) + "}\n") for i in range(n))
+
+DOUBLE: tl.constexpr = tl.constexpr(twice(1))
+
+@triton.jit
+def cube_or_root(x, k):
+    if x > 0:
+        y = x * x * x
+    else:
+        y = tl.sqrt(-x)
+    n = 0
+    while y > k:
+        y = y - k
+        n += 1
+    return y, n
+
+@triton.jit
+def in_fours(a, b, c, d):
+    return a + b, b - c, c * d, d
+
+@triton.jit
+def mapped(a, o, m, q, k, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(a + i)
+    y, n = tl.map_elementwise(cube_or_root, x, k)
+    tl.store(o + i, y)
+    tl.store(m + i, n)
+    tl.store(q + i, tl.map_elementwise(in_fours, x, pack=4)[0])
+
+@triton.jit
+def assembly(a, b, o, p, q, r, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(a + i)
+    w = tl.load(b + i)
+    soft = tl.inline_asm_elementwise(
+        """
+        {
+            .reg .pred p;
+            setp.gt.f32  p, $1, 2.;
+            @p  mov.f32  $0, $1;
+            @!p mul.f32  $0, $1, 0.5;
+            @!p add.f32  $0, $0, 1.0;
+        }
+        """, "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1)
+    tl.store(o + i, soft)
+    tl.store(p + i, tl.inline_asm_elementwise(DOUBLE, "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1))
+    inverse = tl.inline_asm_elementwise(
+        "{ .reg .f32 r0, e; rcp.approx.f32 r0, $1; fma.rn.f32 e, $1, r0, 0fBF800000; sub.ftz.f32 e, 0f80000000, e; fma.rn.f32 $0, r0, e, r0; }",
+        "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
+    tl.store(q + i, inverse)
+    both, least = tl.inline_asm_elementwise(
+        "and.b32 $0, $2, 0x0f; min.s32 $1, $2, $3;", "=r,=r,r,r", [w, x.to(tl.int32)], dtype=(tl.int32, tl.int32), is_pure=True, pack=1)
+    tl.store(r + i, both * 100 + least)
