@@ -41,8 +41,11 @@ def _put(tensor, index, source, accumulate=False):
 
 
 def _scatter_reduce(tensor, dim, index, source, reduce, *, include_self=True):
-    if tensor.dim() == 0 or reduce == "sum" and include_self:
+    if reduce == "sum" and include_self:
         return NotImplemented
+    if tensor.dim() == 0:
+        rows = (each.reshape(-1) for each in (tensor, index, source))
+        return _as_number(_scatter_reduce, *rows, reduce, include_self)
     if index.numel() == 0:
         return tensor.clone()
     dim %= tensor.dim()
@@ -65,6 +68,12 @@ def _scatter_reduce(tensor, dim, index, source, reduce, *, include_self=True):
         reduced = reduced / several if part.is_floating_point() else torch.div(reduced, several, rounding_mode="floor")
     reached = meets.any(-1).movedim(-1, dim)
     return torch.where(_grown(reached, tensor), _grown(reduced.to(part.dtype), tensor), tensor)
+
+
+def _as_number(rule, tensor, index, source, reduce, include_self):
+    """What a rule makes of a row with one place, as a number."""
+    made = rule(tensor, 0, index, source, reduce, include_self=include_self)
+    return made if made is NotImplemented else made.reshape(())
 
 
 def _grown(part, like):
@@ -107,7 +116,8 @@ _JOINED = {
 
 def _index_reduce(tensor, dim, index, source, reduce, *, include_self=True):
     if tensor.dim() == 0:
-        return NotImplemented
+        rows = (each.reshape(-1) for each in (tensor, index, source))
+        return _as_number(_index_reduce, *rows, reduce, include_self)
     dim %= tensor.dim()
     index = index.reshape([-1] + [1] * (tensor.dim() - dim - 1)).expand(source.shape)
     return _scatter_reduce(tensor, dim, index, source, reduce, include_self=include_self)
