@@ -30,27 +30,6 @@ def _in_floats(function):
     return widened
 
 
-def _digamma(x):
-    """DLMF 5.5.2 up to 6, then 5.11.2; 5.5.4 below 0."""
-    reflects = x < 0
-    at = torch.where(reflects, 1 - x, x)
-    shifts = 0.0
-    for _ in range(6):
-        small = at < 6
-        shifts = shifts - torch.where(small, 1 / torch.where(small, at, 1.0), 0.0)
-        at = torch.where(small, at + 1, at)
-    square = 1 / (at * at)
-    tail = 0.0
-    for index, number in reversed(list(enumerate(_BERNOULLI, 1))):
-        tail = (tail + number / (2 * index)) * square
-    value = torch.log(at) - 0.5 / at - tail + shifts
-    # The fraction keeps its digits, the number's whole part does not count.
-    fraction = x - torch.trunc(x)
-    value = torch.where(reflects, value - math.pi / torch.tan(math.pi * fraction), value)
-    value = torch.where(reflects & (fraction == 0), math.nan, value)
-    return torch.where(x == 0, torch.copysign(torch.full_like(x, math.inf), -x), torch.where(x == -math.inf, math.nan, torch.where(x == math.inf, math.inf, value)))
-
-
 def _zeta(s, q):
     """Hurwitz's zeta function by Euler's and Maclaurin's sum: DLMF 25.11.5 and 2.10.1."""
     total, terms = 0.0, 9
@@ -66,24 +45,6 @@ def _zeta(s, q):
     whole = (q <= 0) & (q == torch.floor(q))
     total = torch.where(whole, math.inf, torch.where((q < 0) & (s != torch.floor(s)), math.nan, total))
     return torch.where(s == 1, math.inf, torch.where(s < 1, math.nan, total))
-
-
-def _polygamma(n, x):
-    """DLMF 25.11.12."""
-    if n == 0:
-        return _digamma(x)
-    if n == 1:
-        return _trigamma(x)
-    return _zeta(torch.full_like(x, n + 1.0), x) * ((-1) ** (n + 1) * math.factorial(n))
-
-
-def _trigamma(x):
-    """DLMF 5.15.6 below one half."""
-    reflects = x < 0.5
-    at = torch.where(reflects, 1 - x, x)
-    value = _zeta(torch.full_like(x, 2.0), at)
-    sine = torch.sin(math.pi * (x - torch.round(x)))
-    return torch.where(reflects, math.pi**2 / (sine * sine) - value, value)
 
 
 def _first_kind(order):
@@ -153,9 +114,7 @@ def _spherical_bessel(x):
 
 
 ROWS = {
-    _aten.digamma.default: _in_floats(_digamma),
     _aten.special_zeta.default: _in_floats(_zeta),
-    _aten.polygamma.default: _in_floats(_polygamma),
     _aten.special_i0e.default: _in_floats(_first_kind(0)),
     _aten.special_i1e.default: _in_floats(_first_kind(1)),
     _aten.special_scaled_modified_bessel_k0.default: _in_floats(_second_kind(0)),
