@@ -1,7 +1,10 @@
 """Automatic mixed precision (`torch.autocast("girih")`): which operations compute in the lower precision, which in float32, and which in the widest type given.
 
-The lists are those that PyTorch documents for CUDA. Invariant: an operation that is in none of them is not changed.
+The lists are those that PyTorch documents for CUDA. Weights are cast once until the outermost block of autocast ends, as on PyTorch's own devices.
+Invariants: an operation that is in none of the lists is not changed; a kept cast is never older than its weight.
 """
+
+import weakref
 
 import torch
 from torch.utils import _pytree
@@ -44,6 +47,37 @@ def _widest(tensors) -> torch.dtype:
     return types.pop() if len(types) == 1 else torch.float32
 
 
+class _Casts:
+    """Casts of weights. A weight that is changed in place is cast anew, and so is one that was cast where no gradients were asked for."""
+
+    def __init__(self):
+        self._kept = {}
+
+    def of(self, tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        """A tensor in a type."""
+        if tensor.dtype == dtype or not self._is_kept(tensor, dtype):
+            return tensor.to(dtype)
+        key = id(tensor), dtype, torch.is_grad_enabled()
+        weight, version, cast = self._kept.get(key, (lambda: None, 0, None))
+        if weight() is not tensor or version != tensor._version:
+            cast = tensor.to(dtype)
+            self._kept[key] = weakref.ref(tensor), tensor._version, cast
+        return cast
+
+    def clear(self) -> None:
+        """Forgets them."""
+        self._kept.clear()
+
+    @staticmethod
+    def _is_kept(tensor, dtype) -> bool:
+        """Whether a tensor is a weight that is narrowed. What compilers trace is none."""
+        is_weight = type(tensor) in (torch.Tensor, torch.nn.Parameter) and tensor.requires_grad and tensor.is_leaf and not tensor._is_view()
+        return is_weight and tensor.dtype == torch.float32 and dtype != torch.float32 and torch.is_autocast_cache_enabled()
+
+
+_casts = _Casts()
+
+
 def _casting(operation, choose):
     """The operation, on tensors of the type that is chosen for them."""
 
@@ -53,7 +87,7 @@ def _casting(operation, choose):
             tensors = [leaf for leaf in leaves if _is_cast(leaf)]
             if tensors:
                 dtype = choose(tensors)
-                leaves = [leaf.to(dtype) if _is_cast(leaf) else leaf for leaf in leaves]
+                leaves = [_casts.of(leaf, dtype) if _is_cast(leaf) else leaf for leaf in leaves]
                 args, kwargs = _pytree.tree_unflatten(leaves, structure)
             return operation(*args, **kwargs)
 
@@ -76,3 +110,15 @@ def register() -> None:
                 if not operation._schema.is_mutable:
                     _library.impl(operation._name.removeprefix("aten::"), _casting(operation, choose), _KEY)
     _library.impl("binary_cross_entropy", _refused, _KEY)
+    _forget_at_the_end()
+
+
+def _forget_at_the_end() -> None:
+    """PyTorch asks for this when the outermost block of autocast ends."""
+    theirs = torch.clear_autocast_cache
+
+    def clear_autocast_cache():
+        theirs()
+        _casts.clear()
+
+    torch.clear_autocast_cache = clear_autocast_cache

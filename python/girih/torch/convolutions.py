@@ -2,7 +2,8 @@
 
 Those of one tap are products of matrices. Others gather their factors, for which channels stand side by side: tensors that are not channels-last are copied.
 
-Types and ranks that these kernels do not have run on the host, which is counted and warned of like any fallback.
+Those in three dimensions are made of these (`volumes.py`), and those of other types are summed by a kernel of Inductor's. What neither has runs on the host,
+which is counted and warned of like any fallback.
 """
 
 import functools
@@ -10,7 +11,7 @@ import functools
 import torch
 from torch._subclasses import fake_impls
 
-from girih.torch import device, host, storages, tiles
+from girih.torch import device, eager, host, storages, tiles, volumes
 from girih.torch.launch import prepare
 from girih.torch.products import Sum, prepared, refusal
 from girih.torch.tiles import Shape
@@ -244,8 +245,8 @@ def _new(size, x, w):
 def _convolution(x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
     why = _refusal(x, w, bias)
     if why:
-        host.note("aten::convolution", why)
-        return host.on_host(_aten.convolution.default, x, w, bias, stride, padding, dilation, transposed, output_padding, groups)
+        numbers = (stride, padding, dilation, transposed, output_padding, groups)
+        return volumes.convolution(x, w, bias, *numbers) if volumes.are_for(x, w) else eager.run(_aten.convolution.default, x, w, bias, *numbers)
     rank = x.dim()
     stride, padding, dilation, output_padding = _geometry(rank, stride, padding, dilation, output_padding)
     x, w = _flat(x), _flat(w)
@@ -259,6 +260,8 @@ def _convolution(x, w, bias, stride, padding, dilation, transposed, output_paddi
 
 def _convolution_backward(g, x, w, stride, padding, dilation, transposed, output_padding, groups, mask):
     why = _refusal(x, w, g)
+    if why and volumes.are_for(x, w):
+        return volumes.backward(g, x, w, stride, padding, dilation, transposed, output_padding, groups, mask)
     if why:
         host.note("aten::convolution_backward", why)
         return _backward_on_host(g, x, w, stride, padding, dilation, transposed, output_padding, groups, mask)

@@ -223,6 +223,8 @@ def on_host(operation, *args, **kwargs):
             return value
         if id(value) in originals:
             return originals[id(value)][0]
+        if value.layout != torch.strided:
+            raise NotImplementedError(f"tensors of {value.layout} cannot be on the device girih")
         return uploaded(value)
 
     return _pytree.tree_map(back, results)

@@ -1,6 +1,6 @@
 """Matrix products on the device, by the kernels of `kernels/products.py`.
 
-Types and ranks that these kernels do not have run on the host, which is counted and warned of like any fallback.
+Types that these kernels do not have are summed by a kernel of Inductor's, as any other operation.
 """
 
 import functools
@@ -8,7 +8,7 @@ import math
 
 import torch
 
-from girih.torch import device, host, storages, tiles
+from girih.torch import device, eager, storages, tiles
 from girih.torch.launch import prepare
 from girih.torch.tiles import Shape
 
@@ -131,10 +131,9 @@ def _product(operation, c, a, b, alpha, beta, out):
     tensors = [t for t in (a, b, c, out) if t is not None]
     why = refusal(*tensors)
     if why:
-        host.note(operation._schema.name, why)
         factors = {} if c is None else {"beta": beta, "alpha": alpha}
         outs = {} if out is None else {"out": out}
-        return host.on_host(operation, *[t for t in (c, a, b) if t is not None], **factors, **outs)
+        return eager.run(operation, *[t for t in (c, a, b) if t is not None], **factors, **outs)
     rank = 3 if "bmm" in operation._schema.name else 2
     if a.dim() != rank or b.dim() != rank or a.shape[-1] != b.shape[-2] or (rank == 3 and a.shape[0] != b.shape[0]):
         raise RuntimeError(f"{operation.name()}: a matrix of shape {tuple(a.shape)} and one of shape {tuple(b.shape)} have no product")

@@ -1,6 +1,6 @@
 """Runs PyTorch's own samples of its operations (OpInfo) on the device, and says of each entry how it went.
 
-    python opinfo.py [--types float32,int64] [--modes eager,compiled] [--samples N] [--every N] [--part I/N] [NAME..] > results.tsv
+    python opinfo.py [--types float32,int64] [--modes eager,compiled,gradient] [--samples N] [--every N] [--part I/N] [NAME..] > results.tsv
 
 A row is an entry, a type, a mode, an outcome, and a reason. The worst of an entry's samples counts. The processor's result in the same type is what is wanted; where
 it is missed, a computation in float64 judges both.
@@ -41,7 +41,7 @@ def moved(value, device):
     def move(leaf):
         if isinstance(leaf, torch.Tensor):
             if id(leaf) not in seen:
-                seen[id(leaf)] = leaf.detach().to(device, copy=True)
+                seen[id(leaf)] = leaf.detach().to(device, copy=True).requires_grad_(leaf.requires_grad)
             return seen[id(leaf)]
         if isinstance(leaf, (torch.device, str)) and str(leaf) == "cpu":
             return device
@@ -129,12 +129,12 @@ def is_random(function, sample) -> bool:
 UNSET = ("empty", "new_empty", "empty_like", "empty_strided", "empty_permuted", "new_empty_strided", "resize_", "resize_as_")
 
 
-def samples(entry, dtype, most):
-    """Samples with which the processor can work, as (input, args, kwargs)."""
+def samples(entry, dtype, most, requires_grad=False):
+    """Samples with which the processor can work, as (input, args, kwargs, what makes of the result that which gradients are asked of)."""
     found = []
     torch.manual_seed(0)
-    for sample in entry.sample_inputs("cpu", dtype, requires_grad=False):
-        value = (sample.input, tuple(sample.args), dict(sample.kwargs))
+    for sample in entry.sample_inputs("cpu", dtype, requires_grad=requires_grad):
+        value = (sample.input, tuple(sample.args), dict(sample.kwargs), sample.output_process_fn_grad)
         if sum(tensor.numel() for tensor in tensors(value)) <= MOST_ELEMENTS:
             found.append(value)
         if len(found) == most:
@@ -179,15 +179,38 @@ def _refusal(problem):
     return ("refused" if named else "error"), f"{type(problem).__name__}: {text}"[:200]
 
 
+def gradient_of(entry):
+    """The gradients of an entry: of its results times fixed numbers, for all tensors of a sample that require one."""
+
+    def gradient(sample):
+        value, args, kwargs, process = sample
+        given = [tensor for tensor in tensors(sample) if tensor.requires_grad]
+        results = [result for result in tensors(process(entry.op(value, *args, **kwargs))) if result.requires_grad]
+        if not results:
+            raise NotGiven("no result has a gradient")
+        weights = [torch.cos(torch.arange(result.numel())).reshape(result.shape).to(result.device, result.dtype) for result in results]
+        return torch.autograd.grad(results, given, weights, allow_unused=True)
+
+    return gradient
+
+
+class NotGiven(Exception):
+    """What an entry has not."""
+
+
 def measure(entry, dtype, mode, most):
     """The worst outcome of an entry's samples in a type and a mode, or `None` where it has no sample."""
     def function(sample):
-        value, args, kwargs = sample
+        value, args, kwargs, _ = sample
         return entry.op(value, *args, **kwargs)
 
     function.entry = key(entry)
+    if mode == "gradient":
+        if dtype not in entry.supported_backward_dtypes("cpu"):
+            return None
+        function = gradient_of(entry)
     worst = None
-    for sample in samples(entry, dtype, most):
+    for sample in samples(entry, dtype, most, mode == "gradient"):
         if mode == "compiled":
             torch._dynamo.reset()
         compiled = torch.compile(function) if mode == "compiled" else None

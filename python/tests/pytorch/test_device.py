@@ -11,7 +11,7 @@ import girih.torch
 import pytest
 import torch
 import torch.nn.functional as F
-from girih.torch import storages
+from girih.torch import autocast, storages
 
 
 def on_device(tensor):
@@ -235,3 +235,26 @@ def test_nothing_is_said_when_it_is_imported():
     text = "import torch, girih.torch; print((torch.ones(2, device='girih') + 1).tolist())"
     done = subprocess.run([sys.executable, "-W", "error::UserWarning", "-c", text], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("[2.0, 2.0]\n", ""), done.stderr
+
+
+def test_autocast_casts_a_weight_once_until_it_is_changed():
+    weight = torch.nn.Parameter(torch.ones(4, 4, device="girih"))
+    x = torch.ones(2, 4, device="girih")
+
+    def cast():
+        return autocast._casts.of(weight, torch.bfloat16)
+
+    with torch.autocast("girih", torch.bfloat16):
+        first = cast()
+        F.linear(x, weight).sum().backward()
+        assert cast() is first
+        with torch.no_grad():
+            # No gradient goes through what was cast here.
+            assert cast() is not first
+            weight.zero_()
+            assert not F.linear(x, weight).any()
+        F.linear(x, weight).sum().backward()
+        assert cast() is not first and not cast().any()
+        last = cast()
+    assert cast() is not last and cast().dtype == torch.bfloat16
+    torch.testing.assert_close(weight.grad.cpu(), torch.full((4, 4), 4.0))

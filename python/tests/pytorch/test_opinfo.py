@@ -48,3 +48,11 @@ def test_entries_are_as_the_list_says(mode, types, full, part):
         if outcome != expected:
             changed.append(f"{name} {kind} {mode}: {outcome} for {expected} ({reason})")
     assert not changed, "\n".join(changed)
+
+
+def test_gradients_are_those_of_the_processor():
+    """Gradients may go through the host, or be refused by name; they are never wrong, and never end in another error."""
+    if girih.torch.current().kind != "cpu":
+        pytest.skip("the samples are run on the device `cpu`")
+    rows = opinfo.measured(names(6 if IS_FULL else 90), ["float32"], ["gradient"], SAMPLES)
+    assert not [row for row in rows if row[3] in ("error", "wrong")]

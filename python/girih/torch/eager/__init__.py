@@ -50,7 +50,7 @@ def on_device(operation, args, kwargs):
 
 def _planned(operation, args, kwargs):
     """A plan and the call that it is for, or why there is none."""
-    if getattr(_planning, "is_on", False):
+    if is_planning():
         return "it is called while a kernel is planned"
     try:
         call = calls.described(operation, args, kwargs)
@@ -134,6 +134,11 @@ def _made(call, sized, is_first):
             # What needs the numbers of a size is planned for each size.
             pass
     return plans.planned(call, run)
+
+
+def is_planning() -> bool:
+    """Whether this thread plans an eager operation, rather than a compiled function."""
+    return getattr(_planning, "is_on", False)
 
 
 def _draws_seeds(operation, args) -> bool:

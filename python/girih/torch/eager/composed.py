@@ -63,11 +63,67 @@ def _equal(a, b):
     return a.shape == b.shape and bool((a == b).all().item())
 
 
+def _nonzero_static(tensor, *, size, fill_value=-1):
+    places = _nonzero(tensor)[:size]
+    return torch.cat([places, places.new_full((size - places.shape[0], tensor.dim()), fill_value)])
+
+
+def _repeat_interleave(repeats, *, output_size=None):
+    """Each place as often as a number says."""
+    if repeats.dim() != 1 or repeats.dtype not in (torch.int32, torch.int64):
+        raise RuntimeError(f"repeat_interleave takes a row of int32 or int64, not {repeats.dtype} of shape {tuple(repeats.shape)}")
+    if repeats.numel() == 0:
+        return torch.empty_like(repeats)
+    if (repeats < 0).any().item():
+        raise RuntimeError("repeats can not be negative")
+    ends = repeats.cumsum(0)
+    total = int(ends[-1].item())
+    if output_size is not None and output_size != total:
+        raise RuntimeError(f"allocated size does not match required size: {output_size} for {total}")
+    return torch.searchsorted(ends, torch.arange(total, device=repeats.device), right=True).to(repeats.dtype)
+
+
+def _unique(tensor, is_sorted=True, return_inverse=False, return_counts=False):
+    values, places = tensor.reshape(-1).sort(stable=True)
+    firsts, inverse, counts = _runs(values, return_inverse, return_counts)
+    if return_inverse:
+        inverse = torch.empty_like(inverse).scatter_(0, places, inverse).reshape(tensor.shape)
+    return firsts, inverse, counts
+
+
+def _unique_consecutive(run, tensor, return_inverse=False, return_counts=False, dim=None):
+    if dim is not None:
+        return run(_aten.unique_consecutive.default, tensor, return_inverse, return_counts, dim)
+    firsts, inverse, counts = _runs(tensor.reshape(-1), return_inverse, return_counts)
+    return firsts, inverse.reshape(tensor.shape) if return_inverse else inverse, counts
+
+
+def _runs(values, return_inverse, return_counts):
+    """Of each run of equal numbers in a row: the first one, which run an element is in, and how many there are."""
+    none = torch.empty(0, dtype=torch.int64, device=values.device)
+    if values.numel() == 0:
+        return values.clone(), none, none
+    begins = torch.cat([torch.ones(1, dtype=torch.bool, device=values.device), values[1:] != values[:-1]])
+    starts = _nonzero(begins).squeeze(1)
+    ends = torch.cat([starts[1:], starts.new_full((1,), values.numel())])
+    return values[starts], begins.cumsum(0) - 1 if return_inverse else none, ends - starts if return_counts else none
+
+
+_ALONE = {
+    "nonzero": _nonzero,
+    "nonzero_static": _nonzero_static,
+    "masked_select": _masked_select,
+    "equal": _equal,
+    "repeat_interleave.Tensor": _repeat_interleave,
+    "_unique2": _unique,
+}
+
+
 def register(run) -> None:
     """Registers them. `run` runs any call."""
-    for name, function in (("nonzero", _nonzero), ("masked_select", _masked_select), ("equal", _equal)):
+    for name, function in _ALONE.items():
         _library.impl(name, function, "PrivateUse1")
-    for name, function in (("index.Tensor", _index), ("_index_put_impl_", _index_put)):
+    for name, function in (("index.Tensor", _index), ("_index_put_impl_", _index_put), ("unique_consecutive", _unique_consecutive)):
         _library.impl(name, functools.partial(function, run), "PrivateUse1")
     for name in _WHOLE:
         operation = getattr(_aten, name).default

@@ -8,11 +8,9 @@ import math
 
 import torch
 
+from girih.torch.eager import integers, scattering, sorting, special
+
 _aten = torch.ops.aten
-
-
-def _index_put(tensor, indices, values, accumulate=False, unsafe=False):
-    return _aten.index_put(tensor, indices, values, accumulate)
 
 
 def _uniform(tensor, low=0.0, high=1.0, generator=None):
@@ -118,23 +116,6 @@ def _distances(a, b, p, mode=None):
     return _aten.linalg_vector_norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, [-1])
 
 
-def _topk(tensor, k, dim=-1, largest=True, is_sorted=True):
-    parts = _sorted(tensor, dim, largest)
-    return tuple(part.narrow(dim, 0, k).clone() if tensor.dim() else part.reshape(()) for part in parts)
-
-
-def _kth(tensor, k, dim=-1, keepdim=False):
-    parts = _sorted(tensor, dim, False)
-    if tensor.dim() == 0:
-        return tuple(part.reshape(()) for part in parts)
-    return tuple(part.narrow(dim, k - 1, 1).clone() if keepdim else part.select(dim, k - 1).clone() for part in parts)
-
-
-def _sorted(tensor, dim, descending):
-    """The values in order, and their places; a number has one dimension."""
-    return _aten.sort.stable(tensor.reshape(1) if tensor.dim() == 0 else tensor, stable=True, dim=dim, descending=descending)
-
-
 def _multinomial(weights, count, replacement=False, generator=None):
     """The largest of weights over exponential numbers are a sample without replacement. What has no weight is never drawn."""
     if replacement and count > 1:
@@ -146,7 +127,7 @@ def _multinomial(weights, count, replacement=False, generator=None):
     # The least of the numbers that are drawn may be 0.
     exponential = (-torch.log1p(-torch.rand_like(wide))).clamp(min=torch.finfo(wide.dtype).tiny)
     drawn = torch.where(wide > 0, wide / exponential, -1.0)
-    return drawn.argmax(-1, keepdim=True) if count == 1 else _topk(drawn, count)[1]
+    return drawn.argmax(-1, keepdim=True) if count == 1 else sorting.topk(drawn, count)[1]
 
 
 def _bilinear_backward(gradient, output_size, input_size, align_corners, rows_scale=None, columns_scale=None):
@@ -173,7 +154,6 @@ def _drawn(tensor):
 
 
 _ROWS = {
-    _aten._index_put_impl.default: _index_put,
     _aten.uniform.default: _uniform,
     _aten.normal_functional.default: _normal,
     _aten.exponential.default: _exponential,
@@ -197,8 +177,6 @@ _ROWS = {
     _aten.gather.default: _gather,
     _aten.upsample_bilinear2d_backward.default: _bilinear_backward,
     _aten._cdist_forward.default: _distances,
-    _aten.topk.default: _topk,
-    _aten.kthvalue.default: _kth,
 }
 
 
@@ -249,4 +227,4 @@ def decompositions():
     from torch._inductor.lowering import lowerings
 
     theirs = {operation: rule for operation, rule in decomposition_table.items() if operation not in lowerings}
-    return theirs | select_decomp_table() | _ROWS
+    return theirs | select_decomp_table() | integers.ROWS | scattering.ROWS | sorting.ROWS | special.ROWS | _ROWS

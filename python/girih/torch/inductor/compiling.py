@@ -13,6 +13,8 @@ import torch._inductor.config as config
 import torch._inductor.utils as utils
 from torch._dynamo.convert_frame import compile_lock
 
+from girih.torch import eager
+
 _OPTIONS = {
     # Also where Inductor trusts an index: what another kernel has checked, and has not told the host yet, may be wrong.
     "debug_index_asserts": True,
@@ -36,6 +38,8 @@ def register() -> None:
 
     compile_fx._compile_fx_inner = compiled
     _name_the_card()
+    _say_what_is_summed()
+    _scan_rows_whole()
 
 
 @contextlib.contextmanager
@@ -69,3 +73,32 @@ def _name_the_card() -> None:
 
     for module in (utils, joint_graph, post_grad):
         module.get_gpu_type = get_gpu_type
+
+
+def _say_what_is_summed() -> None:
+    """Sums at indices are atomic where a kernel makes them. In compiled functions only those of 32 bits are, which every device has: others become eager operations."""
+    from torch._inductor import decomposition, lowering
+
+    theirs = utils.needs_fallback_due_to_atomic_add_limitations
+
+    def needs_fallback(dtype):
+        if not _is_ours.get():
+            return theirs(dtype)
+        return dtype == torch.bool or not eager.is_planning() and dtype not in (torch.float32, torch.int32)
+
+    for module in (utils, decomposition, lowering):
+        module.needs_fallback_due_to_atomic_add_limitations = needs_fallback
+
+
+def _scan_rows_whole() -> None:
+    """A program scans a row. Inductor's scans of a row by several programs wait for each other, which no device has to run at the same time."""
+    from torch._inductor import ir
+
+    theirs = ir.Scan.num_splits.__func__
+
+    @functools.wraps(theirs)
+    def num_splits(cls, *arguments, **named):
+        hint, count = theirs(cls, *arguments, **named)
+        return hint, 1 if _is_ours.get() else count
+
+    ir.Scan.num_splits = classmethod(num_splits)
