@@ -22,12 +22,11 @@ MOST_BATCHES = 65535
 def refusal(*tensors) -> str:
     """Why the kernels are not for such tensors, in a few words; nothing where they are. Raises `RuntimeError` if they are not all of one type on the device."""
     first = tensors[0].dtype
-    elsewhere = next((t.device for t in tensors if t.device.type != "girih"), None)
-    if elsewhere is not None:
-        raise RuntimeError(f"expected all tensors to be on one device, but found girih:0 and {elsewhere}")
-    other = next((t.dtype for t in tensors if t.dtype != first), None)
-    if other is not None:
-        raise RuntimeError(f"expected all tensors of a product to have the same dtype, but found {first} and {other}")
+    for tensor in tensors:
+        if tensor.device.type != "girih":
+            raise RuntimeError(f"expected all tensors to be on one device, but found girih:0 and {tensor.device}")
+        if tensor.dtype != first:
+            raise RuntimeError(f"expected all tensors of a product to have the same dtype, but found {first} and {tensor.dtype}")
     return "" if first in _FLOATS else f"its kernels are not for {first}"
 
 
@@ -145,11 +144,13 @@ def _product(operation, c, a, b, alpha, beta, out):
     return result
 
 
-def _plain(operation):
+def plain(operation):
+    """The function of a product alone."""
     return lambda a, b, out=None: _product(operation, None, a, b, 1, 1, out)
 
 
-def _adding(operation):
+def adding(operation):
+    """The function of a product to which something is added."""
     return lambda c, a, b, *, beta=1, alpha=1, out=None: _product(operation, c, a, b, alpha, beta, out)
 
 
@@ -167,10 +168,10 @@ def register() -> None:
     """Registers them."""
     for name in ("mm", "bmm"):
         packet = getattr(_aten, name)
-        _library.impl(name, _plain(packet.default), "PrivateUse1")
-        _library.impl(f"{name}.out", _plain(packet.out), "PrivateUse1")
+        _library.impl(name, plain(packet.default), "PrivateUse1")
+        _library.impl(f"{name}.out", plain(packet.out), "PrivateUse1")
     for name in ("addmm", "baddbmm"):
         packet = getattr(_aten, name)
-        _library.impl(name, _adding(packet.default), "PrivateUse1")
-        _library.impl(f"{name}.out", _adding(packet.out), "PrivateUse1")
+        _library.impl(name, adding(packet.default), "PrivateUse1")
+        _library.impl(f"{name}.out", adding(packet.out), "PrivateUse1")
         _library.impl(f"{name}_", _adding_in_place(packet.default), "PrivateUse1")

@@ -155,7 +155,7 @@ def register() -> None:
     """Makes this what runs where the device has no operation of its own."""
     _library.fallback(run, "PrivateUse1")
     composed.register(run)
-    lists.register(on_device)
+    lists.register(on_device, _planned)
 
 
 _library = torch.library.Library("_", "IMPL")

@@ -4,14 +4,19 @@ Invariant: a list whose tensors differ in their types, or meet others of another
 """
 
 import functools
+import operator
 
 import torch
+
+from girih.torch import device
 
 _aten = torch.ops.aten
 _library = torch.library.Library("aten", "IMPL")
 _PLAIN = ("neg", "abs", "sqrt", "rsqrt", "reciprocal", "sign")
 _WITH_ONE = ("add", "sub", "mul", "div", "maximum", "minimum", "clamp_min", "clamp_max")
 _WITH_TWO = ("addcmul", "addcdiv")
+# Plans of calls in place, by what they depend on.
+_known, _MOST = {}, 1024
 # PyTorch's composition for lists, which calls the operation of each tensor's own device.
 _EACH = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 
@@ -56,17 +61,48 @@ def _are_alike(lists) -> bool:
     return all(one.shape == same.shape for other in others for one, same in zip(first, other))
 
 
-def _call(on_device, operation, *args, **kwargs):
+def _kind(operation, args, kwargs, tensors):
+    """What the plan of a call in place depends on, where its tensors have no memory in common; else `None`. It takes a tenth of the time that a description of the call takes."""
+    places = []
+    for tensor in tensors:
+        place = tensor.data_ptr()
+        if place % 16:
+            return None
+        places.append((place, place + tensor.nbytes))
+    ordered = sorted(places)
+    if any(end > start for (_, end), (start, _) in zip(ordered, ordered[1:])):
+        return None
+    numbers = [(type(value), repr(value)) for value in (*args, *kwargs.values()) if isinstance(value, (bool, int, float))]
+    layouts = tuple([(tensor.dtype, tensor.size(), tensor.stride()) for tensor in tensors])
+    return operation, tuple(kwargs), tuple(numbers), layouts, torch.get_default_dtype(), device.current()
+
+
+def _call(on_device, planned, operation, *args, **kwargs):
     operation, args = _with_one_number(operation, args)
     lists = [value for value in args if isinstance(value, (list, tuple)) and (not value or isinstance(value[0], torch.Tensor))]
-    if operation._overloadname != "ScalarList" and _are_alike(lists):
-        is_done, result = on_device(operation, args, kwargs)
-        if is_done:
-            return result
-    return operation.redispatch(_EACH, *args, **kwargs)
+    if operation._overloadname == "ScalarList" or not _are_alike(lists):
+        return operation.redispatch(_EACH, *args, **kwargs)
+    kind = None
+    if not operation._schema.returns and not any(isinstance(value, torch.Tensor) for value in args):
+        tensors = [tensor for tensors in lists for tensor in tensors]
+        kind = _kind(operation, args, kwargs, tensors)
+        plan = _known.get(kind)
+        if plan is not None:
+            return plan.repeat(tensors)
+    is_done, result = on_device(operation, args, kwargs)
+    if not is_done:
+        return operation.redispatch(_EACH, *args, **kwargs)
+    if kind is not None:
+        found = planned(operation, args, kwargs)
+        # Numbers that are tensors, and tensors that are copies, are those of one call alone.
+        if not isinstance(found, str) and len(found[1].tensors) == len(tensors) and all(map(operator.is_, found[1].tensors, tensors)):
+            if len(_known) >= _MOST:
+                _known.clear()
+            _known[kind] = found[0]
+    return result
 
 
-def register(on_device) -> None:
-    """Registers them. `on_device` says whether it has computed a call, and the result."""
+def register(on_device, planned) -> None:
+    """Registers them. `on_device` says whether it has computed a call, and the result; `planned` gives a call's plan."""
     for operation in _overloads():
-        _library.impl(operation._schema.name.removeprefix("aten::") + f".{operation._overloadname}".removesuffix(".default"), functools.partial(_call, on_device, operation), "PrivateUse1")
+        _library.impl(operation._schema.name.removeprefix("aten::") + f".{operation._overloadname}".removesuffix(".default"), functools.partial(_call, on_device, planned, operation), "PrivateUse1")

@@ -15,6 +15,8 @@ from girih.torch.eager.table import decompositions, formula
 
 # What plans may leave to PyTorch: products and convolutions, which have kernels of their own, and the seeds of random numbers.
 _OURS = re.compile(r"^(mm|bmm|addmm|baddbmm|convolution|randint\.low_out|random_\.from)\b")
+# What PyTorch traces by.
+_TRACING = ("Functionalize", "FuncTorchDynamicLayerBackMode", "FuncTorchDynamicLayerFrontMode", "PythonTLSSnapshot", "Python")
 _LEFT = re.compile(r"(?:torch\.ops\.(?!inductor\._alloc)\w+\.|extern_kernels\.|aten\.)(\w+(?:\.\w+)?)\(")
 
 
@@ -30,6 +32,10 @@ class Plan:
         made = iter(self._compiled(list(call.tensors)) if self._is_tried else self._try(call))
         results = [self._given(call, place) if place else rebuilt(made) for place, rebuilt in zip(self._returned, self._rebuilt)]
         return results[0] if len(results) == 1 else tuple(results) if results else None
+
+    def repeat(self, tensors):
+        """Computes a call that gives nothing new, of a kind that was computed before, with these tensors."""
+        self._compiled(tensors)
 
     def _try(self, call):
         """The first run compiles kernels. Raises `NoPlan` if the device refuses one; what the call writes to is then as it was."""
@@ -96,19 +102,28 @@ def planned(call, run, any_size=False):
         if tensor.dtype not in storages.TYPES:
             raise NoPlan(f"tensors of {tensor.dtype} cannot be on the device girih")
     try:
-        sizes = {} if call.is_hoisted else _sizes(call)
-        if sizes:
-            return Resizing(sizes, run)
-        mode, fakes = _fakes(call, any_size)
-        graph, rebuilt = _traced(call, mode, fakes)
-        _checked(graph)
-        compiled = _compiled(graph, fakes)
+        with _seeing_all():
+            sizes = {} if call.is_hoisted else _sizes(call)
+            if sizes:
+                return Resizing(sizes, run)
+            mode, fakes = _fakes(call, any_size)
+            graph, rebuilt = _traced(call, mode, fakes)
+            _checked(graph)
+            compiled = _compiled(graph, fakes)
     except NoPlan:
         raise
     except Exception as problem:
         raise NoPlan(_reason(problem)) from problem
     plan = Plan(compiled, returned_arguments(call.operation), rebuilt)
     return SizedPlan(plan, mode.shape_env, fakes) if any_size else plan
+
+
+def _seeing_all():
+    """A guard under which operations go through all that tracing needs: a compiled function calls them past some of it."""
+    included, excluded = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+    for name in _TRACING:
+        excluded = excluded.remove(getattr(torch._C.DispatchKey, name))
+    return torch._C._ForceDispatchKeyGuard(included, excluded)
 
 
 def _reason(problem) -> str:

@@ -33,12 +33,30 @@ class Overrides(DeviceOpOverrides):
         return "torch._ops.contextlib.nullcontext()"
 
 
+class Wrapper(PythonWrapperCodegen):
+    """The code that Inductor writes around its kernels: it makes tensors and products by `calls`."""
+
+    @staticmethod
+    def create(is_subgraph, *args, **kwargs):
+        return PythonWrapperCodegen.create(is_subgraph, *args, **kwargs) if is_subgraph else Wrapper()
+
+    def write_header(self):
+        super().write_header()
+        self.header.writeline("from girih.torch.inductor.calls import empty_strided_girih, extern_kernels")
+
+    def make_allocation(self, name, device, *args, **kwargs):
+        made = super().make_allocation(name, device, *args, **kwargs)
+        if device.type != "girih":
+            return made
+        return made.replace("empty_strided(", "empty_strided_girih(", 1).replace("device='girih', dtype=", "", 1)
+
+
 def register() -> None:
     """Registers it, once."""
     if "girih" in utils.GPU_TYPES:
         return
     utils.GPU_TYPES.append("girih")
-    register_backend_for_device("girih", TritonScheduling, PythonWrapperCodegen)
+    register_backend_for_device("girih", TritonScheduling, Wrapper)
     register_device_op_overrides("girih", Overrides())
     scheduler.has_triton = lambda: True
     compiling.register()
