@@ -69,6 +69,19 @@ def test_what_the_kernels_do_not_have_is_composed():
     assert dropped.shape == (1, 2, 9, 12) and bool(dropped.isfinite().all())
 
 
+def test_the_composition_can_be_asked_for():
+    """It has derivatives of any order."""
+    second = []
+    for device in ("cpu", "girih"):
+        torch.manual_seed(0)
+        q = torch.randn(1, 1, 5, 8).to(device).requires_grad_()
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            out = F.scaled_dot_product_attention(q, q, q)
+        (first,) = torch.autograd.grad(out.square().sum(), q, create_graph=True)
+        second.append(torch.autograd.grad(first.square().sum(), q)[0].cpu())
+    torch.testing.assert_close(*second, rtol=1e-3, atol=1e-3)
+
+
 def test_scores_are_not_in_memory():
     """Scores of 64 million places would take 256 MiB."""
     q = torch.randn(1, 1, 8192, 16).to("girih")

@@ -53,6 +53,18 @@ def test_lists_of_different_kinds_are_computed_one_by_one():
         torch._foreach_add_(ours, ours[:2])
 
 
+def test_tensors_that_share_memory():
+    """A view that goes through another one's memory, in a call of a kind that was computed before."""
+    for apart in (True, False):
+        theirs = torch.arange(64.0)
+        ours = theirs.to("girih")
+        for whole in (theirs, ours):
+            other = whole if not apart else whole.clone()
+            torch._foreach_mul_([whole[:32:4], other[32:48]], 2.0)
+            torch._foreach_mul_([whole[::8], other[32:48]], 2.0)
+        torch.testing.assert_close(ours.cpu(), theirs)
+
+
 OPTIMIZERS = {
     "SGD": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
     "Adam": lambda p: torch.optim.Adam(p, 0.01),

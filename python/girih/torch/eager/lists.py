@@ -8,7 +8,7 @@ import operator
 
 import torch
 
-from girih.torch import device
+from girih.torch import device, storages
 
 _aten = torch.ops.aten
 _library = torch.library.Library("aten", "IMPL")
@@ -68,7 +68,8 @@ def _kind(operation, args, kwargs, tensors):
         place = tensor.data_ptr()
         if place % 16:
             return None
-        places.append((place, place + tensor.nbytes))
+        length = tensor.nbytes if tensor.is_contiguous() else storages.span(tensor.size(), tensor.stride()) * tensor.itemsize
+        places.append((place, place + length))
     ordered = sorted(places)
     if any(end > start for (_, end), (start, _) in zip(ordered, ordered[1:])):
         return None
