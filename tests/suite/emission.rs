@@ -1,5 +1,5 @@
 //! The suite's kernels in every shading language: naga reads its WGSL again, `spirv-val` takes the SPIR-V, and Metal's and Direct3D's languages are
-//! written without an error. No text is nested deeper than compilers read. What a profile refuses is wider than 32 bits, or needs what only NVIDIA's cards have.
+//! written without an error. No text is nested deeper than compilers read. What a profile refuses is wider than 32 bits, or needs what only NVIDIA's cards or only processors have.
 //!
 //! `GIRIH_REQUIRE_SPIRV_VAL=1` makes a missing validator a failure.
 
@@ -20,7 +20,7 @@ const TILES: [u64; 2] = [16, 96];
 /// Brackets within each other that Tint reads, whose limit is the lowest.
 const DEEPEST: usize = 127;
 /// What the reasons name for which a kernel may be refused: types of 64 bits, and operations that no shading language has.
-const BEYOND: [&str; 5] = ["`f64`", "`atomic64`", "`async_copy`", "`mbarrier`", "`wgmma`"];
+const BEYOND: [&str; 6] = ["`f64`", "`atomic64`", "`async_copy`", "`mbarrier`", "`wgmma`", "`gemm`"];
 /// What the reasons say of fragments, which WebGPU does not have: the tests of the code generator write them.
 const FRAGMENTS: &str = "`coop";
 
