@@ -1,6 +1,6 @@
 """Attention on the device, by the kernels of `kernels/attention.py`, forward and backward, without scores in memory.
 
-Invariant: what these kernels do not have (dropout, masks that need gradients, values with other channels than keys) is composed of products and a softmax, as
+Invariant: what these kernels do not have (devices of wgpu, dropout, masks that need gradients, values with other channels than keys) is composed of products and a softmax, as
 PyTorch composes it; both ways give the same numbers up to rounding.
 """
 
@@ -41,6 +41,9 @@ def _attend(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=No
 def _is_ours(q, k, v, mask, dropout_p, is_causal, enable_gqa) -> bool:
     """Whether the kernels are for such a call. Calls that PyTorch refuses are not: it says why. `torch.nn.attention.sdpa_kernel` can ask for the composition, which has derivatives of any order."""
     if not (torch.backends.cuda.flash_sdp_enabled() or torch.backends.cuda.mem_efficient_sdp_enabled()):
+        return False
+    # Drivers of wgpu that compute in software take minutes to compile these kernels, and others were not measured.
+    if device.current().kind == "wgpu":
         return False
     tensors = [q, k, v] if mask is None else [q, k, v, mask]
     if dropout_p or any(t.device.type != "girih" for t in tensors) or (mask is not None and (is_causal or mask.requires_grad)):
