@@ -63,8 +63,8 @@ pub type Grid = command::Grid<Slice>;
 pub struct Keeping {
     /// Bytes of free blocks that are kept in any case.
     pub bytes: u64,
-    /// Whether as much is kept as was in use at a time, as programs need that repeat steps. For memory that only the device uses, or whose lack it says: then all of it
-    /// is given back.
+    /// Whether up to twice as much is kept as was in use at a time, as programs need that repeat steps with many sizes. For memory that only the device uses, or whose
+    /// lack it says: then all of it is given back.
     pub to_peak: bool,
     /// Sizes are rounded up to a multiple of this, a power of two.
     pub grain: u64,

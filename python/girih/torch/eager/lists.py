@@ -22,7 +22,7 @@ _EACH = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 
 
 def _overloads():
-    """The operations that Inductor has kernels for: their overloads, and the places of the lists among their arguments."""
+    """The operations that Inductor has kernels for."""
     for name in _PLAIN:
         yield from _both(name, "default")
     for name in _WITH_ONE:
