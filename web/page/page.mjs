@@ -36,10 +36,13 @@ function file() {
   return { language: $("language").value, text: editor.text };
 }
 const isKernel = (language) => language === "gir" || language === "py";
+/** What the compiler does and says. What a button answers stands elsewhere, or a check that ends later would take its place. */
 const status = (text) => ($("status").textContent = text);
+const shared = (text) => ($("shared").textContent = text);
 
 function changed() {
   checked = null;
+  shared("");
   clearTimeout(timer);
   timer = setTimeout(check, REST);
 }
@@ -210,7 +213,7 @@ function load(program, own = true) {
   player.pause();
   isHeld = false;
   mayRun = own;
-  for (const id of ["output", "result", "diagnostics", "stats", "rate", "trouble"]) $(id).textContent = "";
+  for (const id of ["output", "result", "diagnostics", "stats", "rate", "trouble", "shared"]) $(id).textContent = "";
   for (const id of ["width", "height"]) $(id).value = "";
   $("language").value = program.language;
   forms(program.language);
@@ -240,14 +243,14 @@ async function share() {
   try {
     fragment = await toFragment(file());
   } catch (error) {
-    return status(`There is no link: ${error.message}.`);
+    return shared(`There is no link: ${error.message}.`);
   }
   history.replaceState(null, "", fragment);
   try {
     await navigator.clipboard.writeText(location.href);
-    status(`The link is copied: ${location.href.length} characters hold the program.`);
+    shared(`The link is copied: ${location.href.length} characters hold the program.`);
   } catch {
-    status("The address of this page is the link now; copy it from there.");
+    shared("The address of this page is the link now; copy it from there.");
   }
 }
 

@@ -270,7 +270,7 @@ async function links(browser) {
   const source = "def main():\n  return \"λ 🌷\"\n";
   const page = await open(browser, await program(source));
   await page.click("#share");
-  await statusIs(page, /[Ll]ink/);
+  await page.locator("#shared", { hasText: /[Ll]ink/ }).waitFor();
   const other = await open(browser, new URL(page.url()).hash);
   assert.equal((await other.locator(".cm-line").allTextContents()).join("\n"), source);
   await close(other);
