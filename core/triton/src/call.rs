@@ -233,7 +233,7 @@ impl Body<'_, '_> {
                     let _ = write!(out, "|*{known}");
                 }
                 let [index, which] = [p.index, p.which].map(|part| part.map(|v| self.b.ty(v).to_string()));
-                write!(out, " {} {index:?} {which:?}", p.dtype())
+                write!(out, " {:?} {} {index:?} {which:?}", p.role, p.dtype())
             }
             Value::Block(b) => {
                 self.describe(&Value::Pointer(b.base), out, buffers);

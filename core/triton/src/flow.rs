@@ -127,7 +127,7 @@ impl Body<'_, '_> {
                 Ok(Value::Tensor(number))
             }
             (Value::Tensor(a), Value::Tensor(b)) if a.ty == b.ty => Ok(value),
-            (Value::Pointer(a), Value::Pointer(b)) if a.pointee == b.pointee && a.shape == b.shape => {
+            (Value::Pointer(a), Value::Pointer(b)) if a.dtype() == b.dtype() && a.role == b.role => {
                 self.like_pointer(a, b, span).map(Value::Pointer)
             }
             (Value::Block(a), Value::Block(b)) if a.block == b.block && a.offsets.len() == b.offsets.len() => {
@@ -161,7 +161,7 @@ impl Body<'_, '_> {
     /// A value whose pointers may point into the buffers of another, too, which takes its place.
     fn among_both(&mut self, value: &Value, other: &Value, span: Span) -> Made<Value> {
         match (value, other) {
-            (Value::Pointer(a), Value::Pointer(b)) if a.pointee == b.pointee && a.shape == b.shape => {
+            (Value::Pointer(a), Value::Pointer(b)) if a.dtype() == b.dtype() && a.role == b.role => {
                 let tile = self.chosen_by_element(a) || self.chosen_by_element(b);
                 let buffers = self.common_buffers(a, b, span)?;
                 Ok(Value::Pointer(self.among(*a, buffers, tile).unwrap_or(*a)))

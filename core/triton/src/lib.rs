@@ -7,7 +7,7 @@
 //! | what | see |
 //! |---|---|
 //! | files, imports, what a file's names mean | [`source`] |
-//! | values, pointers, type promotion | [`value`], [`mod@pointer`], [`promote`] |
+//! | values, pointers, addresses as numbers, type promotion | [`value`], [`mod@pointer`], [`addresses`], [`promote`] |
 //! | statements, loops and branches | [`statement`], [`flow`] |
 //! | expressions, operators | [`expression`], [`operator`] |
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
@@ -19,6 +19,7 @@
 //!
 //! Invariant: Python that the compiler does not support is an error that names it; nothing is silently ignored.
 
+mod addresses;
 mod assembly;
 mod atomics;
 mod attributes;

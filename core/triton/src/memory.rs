@@ -2,7 +2,7 @@
 
 use super::body::{Body, Made};
 use super::builtins::Arguments;
-use super::pointer::{BlockPointer, Pointer};
+use super::pointer::{BlockPointer, Pointer, Role};
 use super::value::{Tensor, Value};
 use girih_base::diag::Code;
 use girih_base::span::Span;
@@ -23,14 +23,18 @@ pub(super) struct Access {
 impl Body<'_, '_> {
     pub(super) fn pointer(&self, value: &Value, what: &str, span: Span) -> Made<Pointer> {
         match value {
-            Value::Pointer(pointer) => Ok(*pointer),
+            Value::Pointer(pointer) if pointer.role == Role::Elements => Ok(*pointer),
+            Value::Pointer(_) => {
+                let hint = "`.to(tl.pointer_type(tl.float32))` makes a pointer of an address, which `tl.load` takes from a table";
+                self.fail(Code::KernelPointer, span, format!("`{what}` takes a pointer, not {}", value.kind()), hint)
+            }
             Value::Block(_) => {
                 let message = format!("`{what}` takes no block pointer");
                 self.fail(Code::KernelPointer, span, message, "")
             }
             Value::Tensor(t) if t.element().bits() == 64 => {
                 let hint =
-                    "addresses that are read from memory cannot be used as pointers: pass each buffer as a parameter";
+                    "an address is a number only to a device: give an array, or a tuple of arrays for a table of them";
                 self.fail(Code::KernelPointer, span, format!("`{what}` takes a pointer, not {}", value.kind()), hint)
             }
             other => {
@@ -226,6 +230,9 @@ pub(super) fn load(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         let offsets = block.offsets.clone();
         let loaded = body.block_load(block, &offsets, &checked, padding, &attrs, a.call)?;
         return Ok(Value::Tensor(loaded));
+    }
+    if let Some(table) = body.table(a.value(0), a.span(0))? {
+        return body.load_address(table, (a.value(1), a.span(1)), (a.value(2), a.span(2)));
     }
     let pointer = body.pointer(a.value(0), "load", a.span(0))?;
     if matches!(a.value(1), Value::None) && !matches!(a.value(2), Value::None) {

@@ -111,6 +111,13 @@ impl Body<'_, '_> {
         if let Some(result) = self.constant_binary(op, a, b, span)? {
             return Ok(result);
         }
+        if op == BinaryOp::Add {
+            for (of, by) in [(a, b), (b, a)] {
+                if let (Value::Tuple(_), Some(table)) = (of, self.table(of, span)?) {
+                    return self.pointer_add(table, by, false, span);
+                }
+            }
+        }
         if let (Value::Pointer(pointer), BinaryOp::Add | BinaryOp::Sub) = (a, op) {
             return self.pointer_add(*pointer, b, op == BinaryOp::Sub, span);
         }

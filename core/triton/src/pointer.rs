@@ -1,7 +1,9 @@
 //! Pointers: a buffer and an index, never anything else. Where a kernel chooses among pointers of several buffers while it runs, a number says which it is.
 //!
-//! Invariant: a pointer of one buffer has no such number, and one of several buffers always has; their pointers meet in the buffers of both.
+//! Invariant: a pointer of one buffer has no such number, and one of several buffers always has, unless it is a table of their addresses; pointers meet in the
+//! buffers of both.
 
+use super::addresses::NOWHERE;
 use super::body::{Body, Made};
 use super::memory::Access;
 use super::value::{Dtype, Tensor};
@@ -10,7 +12,7 @@ use girih_base::span::Span;
 use girih_ir::{Op, Scalar, Shape, Type, ValueId};
 
 /// The most buffers that a pointer is chosen among.
-const MOST: usize = 4;
+pub(super) const MOST: usize = 32;
 
 /// The buffers that a pointer may point into, each once: parameters of the function that is being written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +32,16 @@ impl Buffers {
     /// The buffer, if there is only one.
     pub(super) fn single(&self) -> Option<ValueId> {
         self.0[0].filter(|_| self.0[1].is_none())
+    }
+
+    /// These, in order; none if they are too many or one is there twice.
+    fn each_once(list: &[ValueId]) -> Option<Buffers> {
+        let (first, rest) = list.split_first()?;
+        let fresh = |all: Buffers, next: &ValueId| match all.position(*next) {
+            Some(_) => None,
+            None => all.with(&Buffers::one(*next)),
+        };
+        rest.iter().try_fold(Buffers::one(*first), fresh)
     }
 
     fn position(&self, buffer: ValueId) -> Option<usize> {
@@ -54,12 +66,25 @@ impl Buffers {
     }
 }
 
+/// What is done with a pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// What it points at is loaded and stored.
+    Elements,
+    /// It is a number: its index counts bytes.
+    Address,
+    /// Its index counts the addresses of its buffers.
+    Table,
+}
+
 /// A pointer, or a tile of pointers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pointer {
+    /// What is done with it.
+    pub role: Role,
     /// The buffers that it may point into.
     pub buffers: Buffers,
-    /// Which of several buffers it points into: `i32`, a number or in the pointer's shape.
+    /// Which of several buffers it points into: `i32`, a number or in the pointer's shape. A table has none.
     pub which: Option<ValueId>,
     /// What it points at.
     pub pointee: Scalar,
@@ -72,11 +97,21 @@ pub(super) struct Pointer {
 impl Pointer {
     /// The beginning of a buffer.
     pub(super) fn to(buffer: ValueId, pointee: Scalar) -> Pointer {
-        Pointer { buffers: Buffers::one(buffer), which: None, pointee, index: None, shape: None }
+        let buffers = Buffers::one(buffer);
+        Pointer { role: Role::Elements, buffers, which: None, pointee, index: None, shape: None }
+    }
+
+    /// A table of the addresses of buffers.
+    pub(super) fn table(list: &[ValueId]) -> Option<Pointer> {
+        let buffers = Buffers::each_once(list)?;
+        Some(Pointer { role: Role::Table, buffers, which: None, pointee: Scalar::I64, index: None, shape: None })
     }
 
     pub(super) fn dtype(&self) -> Dtype {
-        Dtype { scalar: self.pointee, pointer: true, shape: self.shape }
+        match self.role {
+            Role::Elements | Role::Table => Dtype { scalar: self.pointee, pointer: true, shape: self.shape },
+            Role::Address => Dtype { scalar: Scalar::I64, pointer: false, shape: self.shape },
+        }
     }
 }
 
@@ -98,13 +133,22 @@ pub(super) struct BlockPointer {
 impl Body<'_, '_> {
     /// The buffers of two pointers that one is chosen of.
     pub(super) fn common_buffers(&self, a: &Pointer, b: &Pointer, span: Span) -> Made<Buffers> {
-        if a.pointee != b.pointee {
+        if a.pointee != b.pointee || a.role != b.role {
             let message = format!("a pointer is chosen among `{}` and `{}`", a.dtype(), b.dtype());
             return self.fail(
                 Code::KernelPointer,
                 span,
                 message,
                 "convert one of them with `.to(tl.pointer_type(..))`",
+            );
+        }
+        if a.role == Role::Table && a.buffers != b.buffers {
+            let message = "a pointer is chosen among tables of addresses";
+            return self.fail(
+                Code::KernelPointer,
+                span,
+                message,
+                "choose among the addresses that are loaded from them",
             );
         }
         match a.buffers.with(&b.buffers) {
@@ -118,6 +162,9 @@ impl Body<'_, '_> {
 
     /// The same pointer as one of several buffers, if its own are among them; its number has the pointer's shape if asked.
     pub(super) fn among(&mut self, pointer: Pointer, buffers: Buffers, tile: bool) -> Option<Pointer> {
+        if pointer.role == Role::Table {
+            return Some(pointer).filter(|_| pointer.buffers == buffers);
+        }
         if !buffers.holds(&pointer.buffers) {
             return None;
         }
@@ -135,10 +182,9 @@ impl Body<'_, '_> {
             }
             // The numbers of the buffers are others there.
             Some(_) => {
-                let mut own = pointer.buffers.iter().enumerate();
-                let (_, first) = own.next()?;
-                let mut which = of(self, first);
-                for (at, buffer) in own {
+                let nowhere = self.int(Scalar::I32, NOWHERE);
+                let mut which = Tensor { value: nowhere, ty: Type::I32 };
+                for (at, buffer) in pointer.buffers.iter().enumerate() {
                     let new = of(self, buffer);
                     let here = self.points_into(&pointer, at)?;
                     let (new, here) = (self.broadcast_tensor(new, here.shape()), here);

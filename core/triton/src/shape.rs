@@ -419,12 +419,12 @@ pub(super) fn cast(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         );
     }
     let bits = body.constant_bool(a.value(3), "`bitcast`", a.span(3))?;
-    if let Value::Pointer(pointer) = a.value(0) {
-        return pointer_cast(body, pointer, dtype, a.call);
+    let table = body.table(a.value(0), a.span(0))?.map(Value::Pointer);
+    if let Value::Pointer(pointer) = table.as_ref().unwrap_or(a.value(0)) {
+        return body.cast_pointer(pointer, dtype, a.call);
     }
     if dtype.pointer {
-        let hint =
-            "pass the buffer as a parameter of the kernel and index into it; addresses are not numbers on every device";
+        let hint = "give the parameter that it comes from an array, or a tuple of arrays if it is a table of addresses";
         return body.fail(Code::KernelPointer, a.call, "an integer cannot become a pointer", hint);
     }
     let x = a.tensor(body, 0)?;
@@ -439,23 +439,4 @@ pub(super) fn cast(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         return body.fail(Code::KernelType, a.call, message, "a bitcast keeps the width");
     }
     Ok(Value::Tensor(body.op(Op::Bitcast, Type::block(x.shape(), dtype.scalar), &[x.value])))
-}
-
-/// A pointer to elements of another size: the index counts those.
-fn pointer_cast(body: &mut Body<'_, '_>, pointer: &Pointer, dtype: Dtype, span: Span) -> Made<Value> {
-    if !dtype.pointer {
-        let message = format!("a pointer cannot become `{dtype}`");
-        return body.fail(Code::KernelPointer, span, message, "a pointer is a buffer and an index here, not a number");
-    }
-    let (from, to) = (i128::from(pointer.pointee.bytes()), i128::from(dtype.scalar.bytes()));
-    let mut index = pointer.index;
-    if from != to && index.is_some() {
-        let wide = body.wide_index(pointer);
-        let ty = body.b.ty(wide);
-        let (op, factor) = if from > to { (Op::Mul, from / to) } else { (Op::Div, to / from) };
-        let factor = body.int(Scalar::I64, factor);
-        let factor = body.splat(factor, pointer.shape);
-        index = Some(body.op(op, ty, &[wide, factor]).value);
-    }
-    Ok(Value::Pointer(Pointer { pointee: dtype.scalar, index, ..*pointer }))
 }

@@ -1,7 +1,7 @@
 //! What an expression of a kernel can be: things that are known when it is compiled, and values of the device.
 
 use super::builtins::Builtin;
-use super::pointer::{BlockPointer, Pointer};
+use super::pointer::{BlockPointer, Pointer, Role};
 use super::source::FileId;
 use crate::python::ast::{Expr, FunctionDef, Parameters};
 use girih_base::plural::counted;
@@ -224,7 +224,11 @@ impl Value {
             Value::Library(path) => format!("the module `{path}`"),
             Value::Unknown(why) => format!("a name without a meaning ({why})"),
             Value::Tensor(t) => format!("`{}`", self.dtype().unwrap_or(Dtype::of(t.element()))),
-            Value::Pointer(p) => format!("`{}`", p.dtype()),
+            Value::Pointer(p) => match p.role {
+                Role::Elements => format!("`{}`", p.dtype()),
+                Role::Address => format!("an address (`{}`)", p.dtype()),
+                Role::Table => "a table of addresses".into(),
+            },
             Value::Block(b) => format!("a block pointer of `{}`", scalar_name(b.base.pointee)),
         }
     }

@@ -46,6 +46,8 @@ pub struct Uses {
     numbers: HashMap<String, Constant>,
     /// How many elements the code takes from what is a tuple.
     tuples: HashMap<String, usize>,
+    /// Arrays of addresses, of which pointers are made.
+    tables: HashSet<String>,
     /// What is a condition by itself.
     conditions: HashSet<String>,
     types: HashSet<String>,
@@ -53,6 +55,8 @@ pub struct Uses {
 
 /// Operations whose first argument is an address.
 const ADDRESSED: &[&str] = &["load", "store", "make_block_ptr", "make_tensor_descriptor"];
+/// How many arrays a table of addresses is given.
+const TABLE: usize = 3;
 /// How deep helpers are looked into.
 const DEPTH: usize = 4;
 
@@ -64,7 +68,7 @@ impl Uses {
 
     fn within(def: &FunctionDef, checkout: &Checkout, depth: usize) -> Uses {
         let mut uses = Uses::default();
-        let (mut addresses, mut counted) = (vec![], vec![]);
+        let (mut addresses, mut counted, mut taken) = (vec![], vec![], vec![]);
         walk::expressions(&def.body, &mut |e| match &e.kind {
             ExprKind::Call(callee, arguments) => {
                 let name = last_name(callee).unwrap_or_default();
@@ -80,12 +84,21 @@ impl Uses {
                 }
                 let ty = if name == "to" { given(0, "dtype") } else { given(usize::MAX, "dtype") };
                 uses.types.extend(ty.and_then(last_name).map(str::to_owned));
+                if ty.is_some_and(is_pointer_type) || given(1, "dtype").is_some_and(is_pointer_type) {
+                    taken.push(match &callee.kind {
+                        ExprKind::Attribute(of, method) if method.name == "to" => &**of,
+                        _cast => given(0, "input").unwrap_or(e),
+                    });
+                }
                 if depth > 0
                     && let Some(helper) = checkout.functions.get(name)
                 {
                     let inner = Uses::within(helper, checkout, depth - 1);
                     for (at, parameter) in helper.parameters.list.iter().enumerate() {
                         let Some(value) = given(at, &parameter.name.name) else { continue };
+                        if let (Some(name), true) = (last_name(value), inner.tables.contains(&parameter.name.name)) {
+                            uses.tables.insert(name.to_owned());
+                        }
                         if inner.pointers.contains(&parameter.name.name) {
                             addresses.push(value);
                         }
@@ -140,6 +153,7 @@ impl Uses {
         for address in &addresses {
             uses.pointers.extend(Bases::of(address, &parameters, &assigned));
         }
+        uses.tables.extend(indices(&taken, &changed, &parameters));
         let mut integers: Vec<&Expr> = addresses;
         integers.extend(counted);
         uses.indices = indices(&integers, &changed, &parameters);
@@ -158,6 +172,9 @@ impl Uses {
         match self.tuples.get(name) {
             Some(elements) if !constexpr => {
                 (0..*elements).map(|at| (format!("{name}.{at}"), argument.clone())).collect()
+            }
+            _other if !constexpr && self.tables.contains(name) => {
+                (0..TABLE).map(|at| (format!("{name}.{at}"), Argument::Buffer(choice.float))).collect()
             }
             _other => vec![(name.to_owned(), argument)],
         }
@@ -301,6 +318,11 @@ fn names_index(lower: &str) -> bool {
 
 fn is_number(constant: &Constant) -> bool {
     matches!(constant, Constant::Int(_) | Constant::Float(_))
+}
+
+/// Whether an expression is `tl.pointer_type(..)`.
+fn is_pointer_type(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Call(callee, _) if last_name(callee) == Some("pointer_type"))
 }
 
 /// The name that an expression ends in: `x` of `x`, `load` of `tl.load`.

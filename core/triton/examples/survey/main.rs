@@ -1,7 +1,8 @@
 //! How many of the Triton kernels in folders of Python files compile, and why the others do not.
 //!
-//! `cargo run --release -p girih-triton --example survey -- FOLDER.. [--json]` finds the kernels of each folder, guesses their arguments, compiles them for the
-//! processor, for CUDA and for Vulkan without a device as `girih check` does, and prints a table of reasons with the place of one sample for each.
+//! `cargo run --release -p girih-triton --example survey -- FOLDER.. [--json] [--front]` finds the kernels of each folder, guesses their arguments, compiles
+//! them for the processor, for CUDA and for Vulkan without a device as `girih check` does, and prints a table of reasons with the place of one sample for each.
+//! With `--front` it only asks the front end, which takes a fraction of the time: a kernel that the front end takes counts for every device then.
 //!
 //! Invariant: each kernel counts once; a kernel whose file cannot be read counts among those that are refused.
 
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use verdict::{DEVICES, Refusal, Times, Verdict};
+use verdict::{DEVICES, Refusal, Stages, Times, Verdict};
 
 /// Bytes of stack for a thread that compiles.
 const STACK: usize = 256 << 20;
@@ -28,17 +29,19 @@ const SLOW: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
     let (flags, folders): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|a| a.starts_with('-'));
-    if folders.is_empty() || flags.iter().any(|flag| flag != "--json") {
-        eprintln!("usage: survey FOLDER.. [--json]");
+    if folders.is_empty() || flags.iter().any(|flag| flag != "--json" && flag != "--front") {
+        eprintln!("usage: survey FOLDER.. [--json] [--front]");
         return ExitCode::from(2);
     }
+    let has = |name: &str| flags.iter().any(|flag| flag == name);
+    let stages = if has("--front") { Stages::Front } else { Stages::Devices };
     // What panics is in the table.
     std::panic::set_hook(Box::new(|_| {}));
     for folder in &folders {
         match Checkout::read(Path::new(folder)) {
             Ok(checkout) => {
-                let table = Table::of(folder, &checkout);
-                if flags.is_empty() { table.print() } else { println!("{}", table.json()) }
+                let table = Table::of(folder, &checkout, stages);
+                if has("--json") { println!("{}", table.json()) } else { table.print() }
             }
             Err(error) => {
                 eprintln!("cannot read `{folder}`: {error}");
@@ -67,9 +70,9 @@ struct Table {
 }
 
 impl Table {
-    fn of(folder: &str, checkout: &Checkout) -> Table {
+    fn of(folder: &str, checkout: &Checkout, stages: Stages) -> Table {
         let unread = checkout.unread.iter().map(|(path, message)| unread(path, message));
-        let (verdicts, mut slow) = verdicts(checkout);
+        let (verdicts, mut slow) = verdicts(checkout, stages);
         let verdicts: Vec<Verdict> = verdicts.into_iter().chain(unread).collect();
         slow.sort_by_key(|(_, times)| std::cmp::Reverse(times.longest()));
         let compiled = std::array::from_fn(|at| verdicts.iter().filter(|v| v[at].is_none()).count());
@@ -129,11 +132,11 @@ impl Table {
 }
 
 /// Compiles all kernels of a folder, on all cores; gives those that took long, too.
-fn verdicts(checkout: &Checkout) -> (Vec<Verdict>, Vec<(String, Times)>) {
+fn verdicts(checkout: &Checkout, stages: Stages) -> (Vec<Verdict>, Vec<(String, Times)>) {
     let (next, done) = (AtomicUsize::new(0), Mutex::new((vec![], vec![])));
     let work = || {
         while let Some(entry) = checkout.entries.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (verdict, times) = verdict::of(entry, checkout);
+            let (verdict, times) = verdict::of(entry, checkout, stages);
             let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             done.0.push(verdict);
             if times.longest() > SLOW {
@@ -176,7 +179,7 @@ mod tests {
     use super::*;
 
     fn table(text: &str) -> Table {
-        Table::of("folder", &Checkout::of([("/folder/kernels.py".into(), text.to_owned())].into()))
+        Table::of("folder", &Checkout::of([("/folder/kernels.py".into(), text.to_owned())].into()), Stages::Devices)
     }
 
     #[test]
@@ -200,6 +203,23 @@ def pick(out, table, x, n, ACT: tl.constexpr, BLOCK: tl.constexpr):
     else:
         tl.static_assert(False)
     tl.store(out + at, y, mask=at < n)
+",
+        );
+        assert_eq!((table.kernels, table.compiled, table.rows.len()), (1, [1; 3], 0));
+    }
+
+    #[test]
+    fn tables_of_addresses_are_given_arrays() {
+        let table = table(
+            "
+import triton
+import triton.language as tl
+
+@triton.jit
+def grouped(tables, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    base = tl.load(tables + tl.program_id(0)).to(tl.pointer_type(tl.float16))
+    tl.store(out + at, tl.load(base + at))
 ",
         );
         assert_eq!((table.kernels, table.compiled, table.rows.len()), (1, [1; 3], 0));

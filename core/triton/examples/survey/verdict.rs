@@ -18,6 +18,15 @@ use std::time::{Duration, Instant};
 /// The devices, in the order of the columns.
 pub const DEVICES: [&str; 3] = ["cpu", "cuda", "vulkan"];
 
+/// How far kernels are compiled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stages {
+    /// To tile form.
+    Front,
+    /// To legal kernel form, for each device.
+    Devices,
+}
+
 /// Why there is no code.
 #[derive(Clone, Debug)]
 pub struct Refusal {
@@ -62,7 +71,7 @@ impl Times {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Compiles a kernel in all ways until each device has code; gives the times of the slowest way, too.
-pub fn of(entry: &Entry, checkout: &Checkout) -> (Verdict, Times) {
+pub fn of(entry: &Entry, checkout: &Checkout, stages: Stages) -> (Verdict, Times) {
     let uses = Uses::of(&entry.def, checkout);
     let mut verdict: Verdict = [const { None }; DEVICES.len()];
     let mut has_code = [false; DEVICES.len()];
@@ -72,7 +81,7 @@ pub fn of(entry: &Entry, checkout: &Checkout) -> (Verdict, Times) {
             break;
         }
         let mut times = Times::default();
-        let refusals = caught(entry, || attempt(entry, checkout, &uses, *choice, has_code, &mut times));
+        let refusals = caught(entry, || attempt(entry, checkout, (&uses, stages), *choice, has_code, &mut times));
         if times.longest() > slowest.longest() {
             slowest = times;
         }
@@ -91,7 +100,7 @@ pub fn of(entry: &Entry, checkout: &Checkout) -> (Verdict, Times) {
         }
     }
     if has_code == [false; DEVICES.len()]
-        && let Some(refusals) = repaired(entry, checkout, &uses, begin)
+        && let Some(refusals) = repaired(entry, checkout, (&uses, stages), begin)
     {
         (verdict, has_code) = (refusals.clone(), refusals.map(|refusal| refusal.is_none()));
     }
@@ -104,7 +113,7 @@ const TRIALS: usize = 400;
 const SUSPECTS: usize = 8;
 
 /// Guesses anew what refused expressions depend on, until the front end takes the kernel. None if it never does, or panics.
-fn repaired(entry: &Entry, checkout: &Checkout, uses: &Uses, begin: Instant) -> Option<Verdict> {
+fn repaired(entry: &Entry, checkout: &Checkout, (uses, stages): (&Uses, Stages), begin: Instant) -> Option<Verdict> {
     catch_unwind(AssertUnwindSafe(|| {
         let origins = Origins::of(&entry.def, checkout);
         let (mut trials, mut compiled) = (0, None);
@@ -112,7 +121,7 @@ fn repaired(entry: &Entry, checkout: &Checkout, uses: &Uses, begin: Instant) -> 
             compiled = compiled.or_else(|| search(entry, checkout, (uses, &origins), *choice, &mut trials, begin));
         }
         let (compiled, sources) = compiled?;
-        let made = DEVICES.map(|device| code(&compiled, device).err());
+        let made = DEVICES.map(|device| code(&compiled, device, stages).err());
         Some(made.map(|errors| errors.map(|errors| refusal(entry, &sources, errors.first(), u32::MAX - 1))))
     }))
     .ok()
@@ -183,7 +192,7 @@ fn caught(entry: &Entry, attempt: impl FnOnce() -> Verdict) -> Verdict {
 fn attempt(
     entry: &Entry,
     checkout: &Checkout,
-    uses: &Uses,
+    (uses, stages): (&Uses, Stages),
     choice: Choice,
     done: [bool; DEVICES.len()],
     times: &mut Times,
@@ -200,7 +209,7 @@ fn attempt(
             return None;
         }
         let begin = Instant::now();
-        let made = code(&compiled, DEVICES[at]);
+        let made = code(&compiled, DEVICES[at], stages);
         times.devices[at] = begin.elapsed();
         made.err().map(|errors| refusal(entry, &sources, errors.first(), u32::MAX - 1))
     })
@@ -264,8 +273,11 @@ fn missing(error: &Diagnostic) -> Option<&str> {
     error.message.split('`').nth(1).filter(|_| is_missing)
 }
 
-/// Makes legal kernel form for a device.
-fn code(compiled: &Compiled, device: &str) -> Result<(), Vec<Diagnostic>> {
+/// Makes legal kernel form for a device, if asked.
+fn code(compiled: &Compiled, device: &str, stages: Stages) -> Result<(), Vec<Diagnostic>> {
+    if stages == Stages::Front {
+        return Ok(());
+    }
     let caps = match device {
         "cpu" => Caps::cpu(false).with(Feature::Vectors),
         "cuda" => Caps::cuda(90, true),

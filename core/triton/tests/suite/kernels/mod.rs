@@ -1,5 +1,6 @@
 //! Triton kernels: what they compute, and what is said about those that are wrong.
 
+mod addresses;
 mod compile_time;
 mod docs;
 mod errors;
