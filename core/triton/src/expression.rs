@@ -306,9 +306,9 @@ impl Body<'_, '_> {
             let values: Vec<Value> = positional.drain(..).map(|p| p.value).collect();
             let (zero, one) = (Value::Int(0), Value::Int(1));
             return match &values[..] {
-                [end] => Ok(LoopOver::Range([zero, end.clone(), one])),
-                [start, end] => Ok(LoopOver::Range([start.clone(), end.clone(), one])),
-                [start, end, step] => Ok(LoopOver::Range([start.clone(), end.clone(), step.clone()])),
+                [end] => Ok(LoopOver::Range(Box::new([zero, end.clone(), one]))),
+                [start, end] => Ok(LoopOver::Range(Box::new([start.clone(), end.clone(), one]))),
+                [start, end, step] => Ok(LoopOver::Range(Box::new([start.clone(), end.clone(), step.clone()]))),
                 _ => self.fail(Code::KernelArgument, e.span, "a range has a start, an end and a step", ""),
             };
         }

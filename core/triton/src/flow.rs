@@ -365,7 +365,7 @@ impl Body<'_, '_> {
         let value = self.loop_range(iterable)?;
         let [start, end, step] = match value {
             LoopOver::Each(items) => return self.unrolled(target, items, list),
-            LoopOver::Range(bounds) => bounds,
+            LoopOver::Range(bounds) => *bounds,
         };
         let mut scalar = Scalar::I32;
         for bound in [&start, &end, &step] {
@@ -523,5 +523,5 @@ pub(super) enum LoopOver {
     /// Constants, one after another: the loop is written out.
     Each(Vec<Value>),
     /// Start, end, step.
-    Range([Value; 3]),
+    Range(Box<[Value; 3]>),
 }

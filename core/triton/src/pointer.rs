@@ -12,7 +12,7 @@ use girih_base::span::Span;
 use girih_ir::{Op, Scalar, Shape, Type, ValueId};
 
 /// The most buffers that a pointer is chosen among.
-pub(super) const MOST: usize = 32;
+pub(super) const MOST: usize = 16;
 
 /// The buffers that a pointer may point into, each once: parameters of the function that is being written.
 #[derive(Clone, Copy, Debug, PartialEq)]
