@@ -44,6 +44,8 @@
 mod arguments;
 pub mod autotune;
 mod launch;
+#[cfg(feature = "triton")]
+mod prepared;
 pub(crate) mod programs;
 #[cfg(feature = "triton")]
 mod triton;
@@ -79,6 +81,8 @@ pub use girih_ir::attrs::{Attr, Dim, Order, ParamAttrs, Precision, Scope, Update
 pub use girih_ir::kernel::{Block, Buffer, Literal, Mask, Operand, Product, TileKernel};
 pub use girih_runtime::Element;
 pub use launch::LoadedKernel;
+#[cfg(feature = "triton")]
+pub use prepared::{PreparedLaunch, Slot};
 #[cfg(feature = "triton")]
 pub use triton::TritonKernel;
 

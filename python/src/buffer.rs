@@ -6,6 +6,7 @@
 use crate::device::Device;
 use crate::error::{exception, wrong};
 use crate::host_memory::HostMemory;
+use crate::recorder;
 use crate::reserved::Reserved;
 use crate::wait::wait;
 use girih::runtime::{self, Command, Memory};
@@ -13,6 +14,10 @@ use girih::{Code, Diagnostic, Span};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many memories were made.
+static SERIALS: AtomicU64 = AtomicU64::new(0);
 
 /// Memory of a device, or a part of it. Parts share the memory, which is given back when the last one goes.
 #[pyclass(frozen, module = "girih")]
@@ -21,6 +26,7 @@ pub(crate) struct Buffer {
     device: Device,
     /// All of the memory.
     whole: runtime::Buffer,
+    serial: u64,
     /// Where the memory begins, for the host.
     address: u64,
     /// What keeps that address from being used otherwise, where the memory has none.
@@ -32,8 +38,12 @@ pub(crate) struct Buffer {
 impl Buffer {
     /// New memory of a device.
     pub fn new(py: Python<'_>, device: &Device, nbytes: u64) -> PyResult<Buffer> {
-        let opened = device.get()?;
-        let whole = py.detach(|| opened.allocate(Memory::of(nbytes))).map_err(exception)?;
+        py.detach(|| Buffer::make(device, nbytes))
+    }
+
+    /// The same for whoever does not keep other threads of Python from going on.
+    pub fn make(device: &Device, nbytes: u64) -> PyResult<Buffer> {
+        let whole = device.get()?.allocate(Memory::of(nbytes)).map_err(exception)?;
         let (address, reserved) = match whole.address() {
             Some(address) => (address, None),
             None => {
@@ -41,7 +51,33 @@ impl Buffer {
                 (reserved.address(), Some(Arc::new(reserved)))
             }
         };
-        Ok(Buffer { device: device.clone(), whole, address, _reserved: reserved, offset: 0, nbytes })
+        Ok(Buffer { _reserved: reserved, ..Buffer::over(device, whole, address) })
+    }
+
+    /// A part of memory, which the host has no address for.
+    pub fn of(device: &Device, part: runtime::Buffer) -> Buffer {
+        Buffer::over(device, part, 0)
+    }
+
+    fn over(device: &Device, whole: runtime::Buffer, address: u64) -> Buffer {
+        let nbytes = whole.bytes();
+        let serial = SERIALS.fetch_add(1, Ordering::Relaxed);
+        Buffer { device: device.clone(), whole, serial, address, _reserved: None, offset: 0, nbytes }
+    }
+
+    /// All of the memory.
+    pub fn whole(&self) -> &runtime::Buffer {
+        &self.whole
+    }
+
+    /// What tells the memory from all others, also from those that are gone.
+    pub fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// The byte of the memory where it begins.
+    pub fn first_byte(&self) -> u64 {
+        self.offset
     }
 
     /// How many bytes it has.
@@ -138,6 +174,7 @@ impl Buffer {
     /// Writes the bytes of an object with the buffer protocol, behind all work so far. The object may be changed when this returns.
     #[pyo3(signature = (source, offset = 0))]
     fn write(&self, py: Python<'_>, source: &Bound<'_, PyAny>, offset: u64) -> PyResult<()> {
+        recorder::spoil();
         let (device, source) = (self.device.get()?, HostMemory::of(source)?);
         let bytes = source.bytes();
         let place = self.place(offset, bytes.len() as u64)?;
@@ -147,6 +184,7 @@ impl Buffer {
     /// Waits for all work so far, and fills an object that has the buffer protocol and may be written.
     #[pyo3(signature = (target, offset = 0))]
     fn read_into(&self, py: Python<'_>, target: &Bound<'_, PyAny>, offset: u64) -> PyResult<()> {
+        recorder::spoil();
         let (device, mut target) = (self.device.get()?, HostMemory::of(target)?);
         let bytes = target.bytes_mut()?;
         let place = self.place(offset, bytes.len() as u64)?;
@@ -157,6 +195,7 @@ impl Buffer {
     /// Waits for all work so far, and gives bytes; without numbers all of them.
     #[pyo3(signature = (offset = 0, nbytes = None))]
     fn read<'py>(&self, py: Python<'py>, offset: u64, nbytes: Option<u64>) -> PyResult<Bound<'py, PyBytes>> {
+        recorder::spoil();
         let device = self.device.get()?;
         let nbytes = nbytes.unwrap_or(self.nbytes.saturating_sub(offset));
         let place = self.place(offset, nbytes)?;
@@ -185,8 +224,11 @@ impl Buffer {
         let overlap = other.whole.shares_memory_with(&self.whole) && from < to + nbytes && to < from + nbytes;
         if device.is(source) && !overlap && is_moved(device, [from, to, nbytes]) {
             let copy = Command::copy((&other.whole, from), (&self.whole, to), nbytes);
-            return py.detach(|| device.submit(&[copy])).map_err(exception);
+            py.detach(|| device.submit(&[copy])).map_err(exception)?;
+            recorder::copied((other, src_offset), (self, dst_offset), nbytes);
+            return Ok(());
         }
+        recorder::spoil();
         wait(py, source)?;
         let move_bytes = || {
             let mut bytes = room(nbytes)?;
@@ -211,11 +253,16 @@ impl Buffer {
             let padded = if end == self.whole.bytes() { end.next_multiple_of(4) - place } else { nbytes };
             if is_moved(device, [place, padded, 0]) {
                 let padded = if device.driver().moves_bytes() { nbytes } else { padded };
-                return device.submit(&[Command::clear(&self.whole, place, padded)]);
+                device.submit(&[Command::clear(&self.whole, place, padded)])?;
+                return Ok(Some(padded));
             }
-            write(device, &self.whole, place, &room(nbytes)?)
+            write(device, &self.whole, place, &room(nbytes)?).map(|()| None)
         };
-        py.detach(clear).map_err(exception)
+        match py.detach(clear).map_err(exception)? {
+            Some(padded) => recorder::cleared(self, offset, padded),
+            None => recorder::spoil(),
+        }
+        Ok(())
     }
 
     fn __len__(&self) -> usize {

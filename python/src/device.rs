@@ -4,19 +4,22 @@
 
 use crate::buffer::Buffer;
 use crate::error::{exception, wrong};
-use crate::storage::capsule;
+use crate::recorder;
+use crate::storage::{Layout, capsule};
 use crate::wait::wait;
 use girih::devices::{Selector, candidates, find, open};
 use girih::runtime::{self, DeviceKind};
 use girih::tensor;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyCFunction, PyDict, PyTuple};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A device that was opened, by whom and under which name.
 struct Opened {
     selector: Selector,
-    process: u32,
+    /// How many forks had led to the process.
+    forks: u32,
     device: runtime::Device,
     /// The same for graphs of tensors, once there are some.
     tensors: OnceLock<tensor::Device>,
@@ -24,15 +27,30 @@ struct Opened {
 
 /// Devices that were opened.
 static OPENED: Mutex<Vec<Arc<Opened>>> = Mutex::new(vec![]);
-/// The process that opened the first one. A fork of it may find `OPENED` locked for ever, and drivers that do not work.
+/// How many forks have led to this process since it has loaded the module. Asking the system who this is takes longer than the rest of a launch.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+/// The same for the process that opened the first one. A fork of it may find `OPENED` locked for ever, and drivers that do not work.
 static OPENER: OnceLock<u32> = OnceLock::new();
+
+/// Has Python count forks, where there are any.
+pub(crate) fn watch_forks(py: Python<'_>) -> PyResult<()> {
+    let Ok(register) = py.import("os")?.getattr("register_at_fork") else { return Ok(()) };
+    let count = |_: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| _ = FORKS.fetch_add(1, Ordering::Relaxed);
+    let hooks = PyDict::new(py);
+    hooks.set_item("after_in_child", PyCFunction::new_closure(py, None, None, count)?)?;
+    register.call((), Some(&hooks)).map(|_| ())
+}
+
+fn forks() -> u32 {
+    FORKS.load(Ordering::Relaxed)
+}
 
 /// Says that devices are used here.
 ///
 /// # Errors
 /// If this process is a fork of one that has opened some.
-fn own(process: u32) -> PyResult<()> {
-    if process == std::process::id() {
+fn own(opener: u32) -> PyResult<()> {
+    if opener == forks() {
         return Ok(());
     }
     let hint = "start processes by `multiprocessing.get_context(\"spawn\")`";
@@ -49,8 +67,8 @@ fn opened(selector: &Selector) -> Result<Device, girih::Error> {
     if let Some(found) = all.iter().find(|opened| opened.selector == *selector) {
         return Ok(Device(found.clone()));
     }
-    let (process, device) = (std::process::id(), open(selector, None)?);
-    let made = Arc::new(Opened { selector: selector.clone(), process, device, tensors: OnceLock::new() });
+    let device = open(selector, None)?;
+    let made = Arc::new(Opened { selector: selector.clone(), forks: forks(), device, tensors: OnceLock::new() });
     all.push(made.clone());
     Ok(Device(made))
 }
@@ -75,7 +93,7 @@ impl Device {
     /// # Errors
     /// If this process is a fork of the one that has opened it.
     pub fn get(&self) -> PyResult<&runtime::Device> {
-        own(self.0.process)?;
+        own(self.0.forks)?;
         Ok(&self.0.device)
     }
 
@@ -86,6 +104,11 @@ impl Device {
     pub fn tensors(&self) -> PyResult<&tensor::Device> {
         let device = self.get()?;
         Ok(self.0.tensors.get_or_init(|| tensor::Device::new(device.clone())))
+    }
+
+    /// What tells it from other devices.
+    pub fn place(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 
     /// How Python writes it.
@@ -110,7 +133,7 @@ impl Device {
     #[pyo3(signature = (name = None))]
     fn new(py: Python<'_>, name: Option<&str>) -> PyResult<Device> {
         let selector = Selector::parse(name.unwrap_or("auto")).map_err(exception)?;
-        own(*OPENER.get_or_init(std::process::id))?;
+        own(*OPENER.get_or_init(forks))?;
         py.detach(|| opened(&selector)).map_err(exception)
     }
 
@@ -154,11 +177,15 @@ impl Device {
         code: u8,
         bits: u8,
     ) -> PyResult<Bound<'py, PyAny>> {
-        capsule(py, Buffer::new(py, self, nbytes)?, &size, &stride, (code, bits))
+        let (buffer, layout) = (Buffer::new(py, self, nbytes)?, Layout { size, stride, element: (code, bits) });
+        recorder::made(&buffer, &layout);
+        capsule(py, buffer, &layout)
     }
 
     /// Waits for all work so far.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        // Whoever waits looks at what was computed.
+        recorder::spoil();
         wait(py, self.get()?)
     }
 
@@ -195,7 +222,7 @@ impl Device {
     }
 
     fn __hash__(&self) -> usize {
-        Arc::as_ptr(&self.0).addr()
+        self.place()
     }
 
     fn __reduce__(slf: &Bound<'_, Device>) -> (Py<PyAny>, (String,)) {

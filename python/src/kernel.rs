@@ -5,9 +5,10 @@
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::error::{exception, wrong};
-use crate::prepared::{Prepared, Slot};
+use crate::prepared::Prepared;
+use crate::recorder;
 use girih::ir::Scalar;
-use girih::kernels::{Arg, TritonKernel};
+use girih::kernels::{Arg, PreparedLaunch, Slot, TritonKernel};
 use girih::runtime::DeviceKind;
 use girih::triton::{self, scalar_named};
 use pyo3::exceptions::PyTypeError;
@@ -95,6 +96,7 @@ impl Kernel {
         num_warps: Option<u32>,
         num_stages: Option<u32>,
     ) -> PyResult<()> {
+        recorder::spoil();
         let grid = sizes(grid)?;
         let given = self.sorted(device, arguments)?;
         // As in Triton, none are started then.
@@ -141,7 +143,8 @@ impl Kernel {
         let slots = slots.into_iter().map(|slot| slot.unwrap_or(Slot::Absent)).collect();
         let kernel = self.variant(py, num_warps, num_stages)?;
         let waits = self.asserts && device.get()?.info().kind == DeviceKind::Cpu;
-        Ok(Prepared { kernel, device: device.clone(), grid: sizes(grid)?, slots, waits })
+        let launch = PreparedLaunch::new(kernel, device.get()?, sizes(grid)?, slots);
+        Ok(Prepared { launch, device: device.clone(), waits })
     }
 
     fn __repr__(&self) -> String {

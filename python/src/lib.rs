@@ -13,8 +13,11 @@ mod device;
 mod error;
 mod host_memory;
 mod kernel;
+mod launcher;
 mod picture;
 mod prepared;
+mod recorder;
+mod recording;
 mod reserved;
 mod sources;
 mod storage;
@@ -37,9 +40,15 @@ mod _native {
     #[pymodule_export]
     use super::kernel::{Kernel, KernelFile};
     #[pymodule_export]
+    use super::launcher::Launcher;
+    #[pymodule_export]
     use super::picture::{png, render};
     #[pymodule_export]
     use super::prepared::Prepared;
+    #[pymodule_export]
+    use super::recorder::{host_step, is_recording, record};
+    #[pymodule_export]
+    use super::recording::Recording;
     #[pymodule_export]
     use super::storage::{kept_memory, memory_of};
     #[pymodule_export]
@@ -49,6 +58,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::device::watch_forks(module.py())?;
         module.add("OutOfBounds", super::error::out_of_bounds(module.py())?)?;
         module.add("VERSION", env!("CARGO_PKG_VERSION"))
     }

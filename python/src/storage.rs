@@ -4,8 +4,12 @@
 //! Python's lock, so nothing here needs it.
 
 use crate::buffer::Buffer;
+use crate::device::Device;
+use crate::error::wrong;
+use girih::runtime;
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_void};
@@ -18,24 +22,58 @@ fn places() -> MutexGuard<'static, BTreeMap<u64, Buffer>> {
     PLACES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The memory that an address is in, and the byte of it that stands there.
-pub(crate) fn memory_at(address: u64) -> Option<(Buffer, u64)> {
+/// The memory of a device from each of these addresses on.
+///
+/// # Errors
+/// If there is none of the device at one of them.
+pub(crate) fn memories_at(device: &Device, addresses: &[u64]) -> PyResult<Vec<runtime::Buffer>> {
+    let all = places();
+    let memory = |address: &u64| {
+        let (start, buffer) = all.range(..=*address).next_back()?;
+        let offset = *address - *start;
+        let is_there = offset < buffer.bytes().max(1) && buffer.owner() == device;
+        is_there.then(|| buffer.rest_from(offset))
+    };
+    let none = |address| wrong(format!("there is no memory of {} at {address:#x}", device.shown()), None);
+    addresses.iter().map(|address| memory(address).ok_or_else(|| none(address))?).collect()
+}
+
+/// The memory that an address is in, and the byte of it that stands there; `None` if no tensor of another library keeps memory there.
+#[pyfunction]
+pub(crate) fn memory_of(address: u64) -> Option<(Buffer, u64)> {
     let all = places();
     let (start, buffer) = all.range(..=address).next_back()?;
     let offset = address - start;
     (offset < buffer.bytes().max(1)).then(|| (buffer.clone(), offset))
 }
 
-/// The memory that an address is in, and the byte of it that stands there; `None` if no tensor of another library keeps memory there.
-#[pyfunction]
-pub(crate) fn memory_of(address: u64) -> Option<(Buffer, u64)> {
-    memory_at(address)
-}
-
 /// How many pieces of memory are kept by tensors of other libraries.
 #[pyfunction]
 pub(crate) fn kept_memory() -> usize {
     places().len()
+}
+
+/// The memory that an address is in, and the byte that stands there, counted from where all of the memory begins.
+pub(crate) fn place_of(address: u64) -> Option<(Buffer, u64)> {
+    memory_of(address).map(|(buffer, offset)| (buffer.clone(), buffer.first_byte() + offset))
+}
+
+/// Where a tensor begins. PyTorch has no address for one without elements: then it is where its storage begins.
+pub(crate) fn address(tensor: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let py = tensor.py();
+    let address: u64 = tensor.call_method0(intern!(py, "data_ptr"))?.extract()?;
+    if address != 0 {
+        return Ok(address);
+    }
+    tensor.call_method0(intern!(py, "untyped_storage"))?.call_method0(intern!(py, "data_ptr"))?.extract()
+}
+
+/// How a tensor's elements lie: sizes and strides in elements, and their type by DLPack's code and number of bits.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub size: Vec<i64>,
+    pub stride: Vec<i64>,
+    pub element: (u8, u8),
 }
 
 /// The device of DLPack that stands for none that it knows.
@@ -89,16 +127,14 @@ unsafe extern "C" fn unused(capsule: *mut ffi::PyObject) {
     }
 }
 
-/// A capsule of DLPack's type "extension device" for memory, with sizes and strides in elements of a type by DLPack's code and number of bits.
+/// A capsule of DLPack's type "extension device" for memory, with a layout.
 ///
 /// # Errors
 /// If there are not as many strides as sizes.
 pub(crate) fn capsule<'py>(
     py: Python<'py>,
     buffer: Buffer,
-    size: &[i64],
-    stride: &[i64],
-    (code, bits): (u8, u8),
+    Layout { size, stride, element: (code, bits) }: &Layout,
 ) -> PyResult<Bound<'py, PyAny>> {
     if size.len() != stride.len() {
         return Err(PyValueError::new_err(format!("{} sizes and {} strides", size.len(), stride.len())));
@@ -112,8 +148,8 @@ pub(crate) fn capsule<'py>(
         data: std::ptr::with_exposed_provenance_mut(address as usize),
         device: [EXTENSION, 0],
         dimensions,
-        code,
-        bits,
+        code: *code,
+        bits: *bits,
         lanes: 1,
         shape,
         strides,

@@ -4,9 +4,9 @@
 
 use crate::device::Device;
 use crate::error::{exception, wrong};
-use crate::storage::memory_at;
+use crate::recorder;
+use crate::storage::memories_at;
 use girih::ir::Scalar;
-use girih::runtime::Buffer;
 use girih::tensor::graph::{Attr, AttrKind, Graph, Holds, NodeId, Number, Op, Plan, vector_jacobian};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat};
@@ -90,22 +90,10 @@ impl TensorPlan {
 
     /// Computes the outputs from the inputs, behind all work so far, and does not wait. Both are given by their addresses in memory that tensors keep.
     fn run(&self, py: Python<'_>, inputs: Vec<u64>, outputs: Vec<u64>) -> PyResult<()> {
+        recorder::spoil();
         let device = self.device.tensors()?;
-        let memory = |addresses: Vec<u64>| -> PyResult<Vec<Buffer>> {
-            addresses.into_iter().map(|address| self.memory(address)).collect()
-        };
-        let (inputs, outputs) = (memory(inputs)?, memory(outputs)?);
+        let (inputs, outputs) = (memories_at(&self.device, &inputs)?, memories_at(&self.device, &outputs)?);
         py.detach(|| self.plan.run_into(device, &inputs, &outputs)).map_err(exception)
-    }
-}
-
-impl TensorPlan {
-    /// The memory of the device from an address on.
-    fn memory(&self, address: u64) -> PyResult<Buffer> {
-        match memory_at(address).filter(|(buffer, _)| buffer.owner() == &self.device) {
-            Some((buffer, offset)) => buffer.rest_from(offset),
-            None => Err(wrong(format!("there is no memory of {} at {address:#x}", self.device.shown()), None)),
-        }
     }
 }
 

@@ -95,9 +95,7 @@ impl LoadedKernel {
         }
         given.sort_by_key(|(name, _)| names.iter().position(|other| other == name));
         let types: Vec<Type> = self.parameters.iter().map(|(_, ty)| *ty).collect();
-        let command = |arguments: Vec<(String, runtime::Argument)>| {
-            Ok(self.command(arguments.into_iter().map(|(_, argument)| argument).collect(), grid))
-        };
+        let command = |arguments| Ok(self.command(arguments, grid));
         let given = given.into_iter().zip(types).map(|((name, given), ty)| (name, given, ty)).collect();
         run(&self.device, &called, given, command).map_err(wrong)
     }
@@ -110,26 +108,40 @@ pub(super) struct Called<'k> {
     pub parameters: &'k [&'k str],
 }
 
-impl Called<'_> {
+impl<'k> Called<'k> {
     /// The arguments with the names of their parameters.
-    pub fn sorted<'a>(&self, arguments: Args<'a>) -> Result<Vec<(String, Given<'a>)>, Diagnostic> {
-        let mut sorted: Vec<(String, Given<'a>)> = vec![];
+    pub fn sorted<'a>(&self, arguments: Args<'a>) -> Result<Vec<(&'k str, Given<'a>)>, Diagnostic> {
+        let mut sorted: Vec<(&'k str, Given<'a>)> = vec![];
         for (position, (name, argument)) in arguments.all.into_iter().enumerate() {
             let Some(found) = name.or(self.parameters.get(position).copied()) else {
                 let count = self.parameters.len();
                 return Err(self.wrong(&format!("`{}` has {count} parameters, and is given more", self.name)));
             };
-            if !self.parameters.contains(&found) {
+            let Some(found) = self.parameters.iter().copied().find(|name| *name == found) else {
                 let message = format!("`{}` has no parameter `{found}`", self.name);
                 let hint = format!("its parameters are {}", listed(self.parameters.iter().copied()));
                 return Err(self.wrong(&message).hint(hint));
-            }
-            if sorted.iter().any(|(before, _)| before == found) {
+            };
+            if sorted.iter().any(|(before, _)| *before == found) {
                 return Err(self.wrong(&format!("the parameter `{found}` of `{}` is given twice", self.name)));
             }
-            sorted.push((found.to_owned(), argument.0));
+            sorted.push((found, argument.0));
         }
         Ok(sorted)
+    }
+
+    /// What a device is given for a number, or for memory of its own.
+    ///
+    /// # Errors
+    /// If it is not of the parameter's type.
+    pub fn in_place(&self, name: &str, given: &Given<'_>, ty: Type) -> Result<runtime::Argument, Diagnostic> {
+        if let (Given::Placed(_, buffer), Type::Memory(_)) = (given, ty) {
+            return Ok(runtime::Argument::buffer(buffer));
+        }
+        given.number(ty).map(runtime::Argument::Scalar).ok_or_else(|| {
+            let wanted = if let Type::Memory(_) = ty { "an array".to_owned() } else { format!("of the type `{ty}`") };
+            self.wrong(&format!("`{name}` of `{}` is {wanted}, and is given {}", self.name, given.what()))
+        })
     }
 
     pub fn wrong(&self, message: &str) -> Diagnostic {
@@ -145,29 +157,20 @@ pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
 pub(super) fn run(
     device: &Device,
     called: &Called<'_>,
-    given: Vec<(String, Given<'_>, Type)>,
-    command: impl FnOnce(Vec<(String, runtime::Argument)>) -> Result<Command, Diagnostic>,
+    given: Vec<(&str, Given<'_>, Type)>,
+    command: impl FnOnce(Vec<runtime::Argument>) -> Result<Command, Diagnostic>,
 ) -> Result<(), Diagnostic> {
-    let (mut arguments, mut written) = (vec![], vec![]);
+    let (mut arguments, mut written) = (Vec::with_capacity(given.len()), vec![]);
     for (name, given, ty) in given {
-        let constant = given.number(ty);
-        let argument = match (given, ty, constant) {
-            (_, Type::Scalar(_), Some(constant)) => runtime::Argument::Scalar(constant),
-            (Given::Read(_, bytes), Type::Memory(_), _) => runtime::Argument::Buffer(device.upload(bytes)?),
-            (Given::Placed(_, buffer), Type::Memory(_), _) => runtime::Argument::Buffer(buffer),
-            (Given::Written(_, bytes), Type::Memory(_), _) => {
+        arguments.push(match (given, ty) {
+            (Given::Read(_, bytes), Type::Memory(_)) => runtime::Argument::Buffer(device.upload(bytes)?),
+            (Given::Written(_, bytes), Type::Memory(_)) => {
                 let buffer = device.upload(bytes)?;
                 written.push((buffer.clone(), bytes));
                 runtime::Argument::Buffer(buffer)
             }
-            (given, ty, _) => {
-                let wanted =
-                    if let Type::Memory(_) = ty { "an array".to_owned() } else { format!("of the type `{ty}`") };
-                let message = format!("`{name}` of `{}` is {wanted}, and is given {}", called.name, given.what());
-                return Err(called.wrong(&message));
-            }
-        };
-        arguments.push((name, argument));
+            (given, ty) => called.in_place(name, &given, ty)?,
+        });
     }
     let command = command(arguments)?;
     if written.is_empty() {

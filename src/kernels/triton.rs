@@ -6,7 +6,8 @@ use crate::error::Error;
 use crate::triton::{Argument, Constant, KernelFile, Loaded, Parameter, Request};
 use girih_base::diag::{Code, Diagnostic, did_you_mean};
 use girih_base::span::{Sources, Span};
-use girih_ir::Scalar;
+use girih_ir::{Scalar, Type};
+use girih_runtime::driver::Slice;
 use girih_runtime::{self as runtime, Device};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,7 +24,7 @@ pub struct TritonKernel {
 
 /// A kernel that was compiled for a device and some arguments.
 #[derive(Debug)]
-struct Specialised {
+pub(super) struct Specialised {
     device: Device,
     /// For each of the kernel's parameters what it was compiled for; none where nothing was given.
     arguments: Vec<Option<Argument>>,
@@ -109,24 +110,15 @@ impl TritonKernel {
     /// # Errors
     /// As [`launch`](Self::launch).
     pub fn launch_with(&self, device: &Device, grid: [u32; 3], mut given: Vec<Option<Arg<'_>>>) -> Result<(), Error> {
-        let specialised = self.specialise(device, self.kinds(&given)?, are_apart(&given))?;
-        let Specialised { loaded, slots, .. } = &*specialised;
-        let head = &loaded.head;
+        let specialised = self.specialised(device, &given, are_apart(placed(&given)))?;
+        let loaded = &specialised.loaded;
         let mut needed = vec![];
-        for (slot, ty) in slots.iter().zip(&head.types) {
-            let name = &self.parameters[*slot].name;
-            match given[*slot].take() {
-                Some(Arg(given)) => needed.push((name.clone(), given, *ty)),
-                None => {
-                    let message = format!("the parameter `{name}` is not given");
-                    return Err(self.wrong(self.called(&[]).wrong(&message)));
-                }
-            }
+        for (slot, ty) in specialised.parameters() {
+            let Some(Arg(given)) = given[*slot].take() else { return Err(self.not_given(*slot)) };
+            needed.push((self.parameters[*slot].name.as_str(), given, *ty));
         }
-        let command = |arguments: Vec<(String, runtime::Argument)>| {
-            let arguments = arguments.into_iter().map(|(_, argument)| argument).collect();
-            loaded.dispatch(grid, arguments).map_err(|error| first(error.into_report().diagnostics))
-        };
+        let command =
+            |arguments| loaded.dispatch(grid, arguments).map_err(|error| first(error.into_report().diagnostics));
         run(device, &self.called(&[]), needed, command).map_err(|error| loaded.report(vec![error]))
     }
 
@@ -135,7 +127,17 @@ impl TritonKernel {
     /// # Errors
     /// What is wrong with the kernel or with the arguments.
     pub fn warm_up(&self, device: &Device, given: &[Option<Arg<'_>>]) -> Result<(), Error> {
-        self.specialise(device, self.kinds(given)?, are_apart(given)).map(|_| ())
+        self.specialised(device, given, are_apart(placed(given))).map(|_| ())
+    }
+
+    /// What was compiled for a device and such arguments, whose memories overlap or not; or is compiled for them.
+    pub(super) fn specialised(
+        &self,
+        device: &Device,
+        given: &[Option<Arg<'_>>],
+        apart: bool,
+    ) -> Result<Arc<Specialised>, Error> {
+        self.specialise(device, self.kinds(given)?, apart)
     }
 
     /// What the kernel is compiled for where it is given these.
@@ -146,11 +148,25 @@ impl TritonKernel {
                 let wanted = if parameter.constexpr { "a constant" } else { "an array with a type" };
                 let (name, kernel) = (&parameter.name, &self.request.kernel);
                 let message = format!("`{name}` of `{kernel}` is {wanted}, and is given {}", given.what());
-                return Err(self.wrong(self.called(&[]).wrong(&message)));
+                return Err(self.refused(&message));
             };
             Ok(Some(argument))
         };
         self.parameters.iter().zip(given).map(kind).collect()
+    }
+
+    /// An error about a launch.
+    pub(super) fn refused(&self, message: &str) -> Error {
+        self.wrong(self.called(&[]).wrong(message))
+    }
+
+    pub(super) fn not_given(&self, slot: usize) -> Error {
+        self.refused(&format!("the parameter `{}` is not given", self.parameters[slot].name))
+    }
+
+    /// What a device is given for a number, or for memory of its own.
+    pub(super) fn in_place(&self, slot: usize, given: &Given<'_>, ty: Type) -> Result<runtime::Argument, Error> {
+        self.called(&[]).in_place(&self.parameters[slot].name, given, ty).map_err(|error| self.wrong(error))
     }
 
     fn called<'k>(&'k self, parameters: &'k [&'k str]) -> Called<'k> {
@@ -191,6 +207,21 @@ impl TritonKernel {
 }
 
 impl Specialised {
+    /// A launch with an argument for each parameter.
+    pub fn command(&self, grid: [u32; 3], arguments: Vec<runtime::Argument>) -> Result<runtime::Command, Error> {
+        self.loaded.dispatch(grid, arguments)
+    }
+
+    /// What a device has said of a launch.
+    pub fn report(&self, error: Diagnostic) -> Error {
+        self.loaded.report(vec![error])
+    }
+
+    /// Its parameters: which of the kernel's each one is, and its type.
+    pub fn parameters(&self) -> impl Iterator<Item = (&usize, &Type)> {
+        self.slots.iter().zip(&self.loaded.head.types)
+    }
+
     /// Whether it is right for other arguments than those that it was compiled for.
     fn is_right_for(&self, asked: &[Option<Argument>]) -> bool {
         let like = |((old, new), exact): ((&Option<Argument>, &Option<Argument>), &bool)| match (old, new) {
@@ -202,18 +233,25 @@ impl Specialised {
     }
 }
 
-/// Whether no two memories of the device that are given overlap. Arrays of the host have memories of their own there.
-fn are_apart(given: &[Option<Arg<'_>>]) -> bool {
-    let mut placed: Vec<&runtime::Buffer> = vec![];
-    for argument in given.iter().flatten() {
-        if let Arg(Given::Placed(_, buffer)) = argument {
-            if placed.iter().any(|before| before.overlaps(buffer)) {
-                return false;
-            }
-            placed.push(buffer);
-        }
-    }
-    true
+/// The memories of the device that are given. Arrays of the host have memories of their own there.
+fn placed<'g>(given: &'g [Option<Arg<'_>>]) -> impl Iterator<Item = &'g runtime::Buffer> {
+    given.iter().flatten().filter_map(|argument| match &argument.0 {
+        Given::Placed(_, buffer) => Some(buffer),
+        Given::Read(..) | Given::Written(..) => None,
+        Given::Int(..) | Given::Float(_) | Given::Bool(_) | Given::Text(_) | Given::None => None,
+    })
+}
+
+/// Whether no two memories overlap. One that reaches beyond its own is refused when it is launched.
+pub(super) fn are_apart<'b>(memory: impl Iterator<Item = &'b runtime::Buffer>) -> bool {
+    let mut slices: Vec<Slice> = memory.filter_map(|buffer| buffer.in_driver().ok()).collect();
+    slices.sort_unstable_by_key(|slice| (slice.block.index(), slice.offset));
+    slices.windows(2).all(|pair| pair[0].block != pair[1].block || pair[0].offset + pair[0].bytes <= pair[1].offset)
+}
+
+/// Whether memory begins where a kernel takes it to begin if nothing else is said.
+pub(super) fn is_aligned(buffer: &runtime::Buffer) -> bool {
+    buffer.in_driver().map_or(true, |slice| slice.align >= ALIGNED)
 }
 
 /// Bytes that a buffer begins at a multiple of where nothing else is said.
@@ -232,11 +270,8 @@ fn argument(given: &Given<'_>, constexpr: bool) -> Option<Argument> {
     }
     Some(match given {
         Given::Read(scalar, _) | Given::Written(scalar, _) => Argument::Buffer(*scalar),
-        // One that reaches beyond its memory is refused when it is launched.
-        Given::Placed(Some(scalar), buffer) => match buffer.in_driver() {
-            Ok(slice) if slice.align < ALIGNED => Argument::UnalignedBuffer(*scalar),
-            Ok(_) | Err(_) => Argument::Buffer(*scalar),
-        },
+        Given::Placed(Some(scalar), buffer) if is_aligned(buffer) => Argument::Buffer(*scalar),
+        Given::Placed(Some(scalar), _) => Argument::UnalignedBuffer(*scalar),
         Given::Placed(None, _) => return None,
         Given::Int(scalar, value) => Argument::Scalar(*scalar, *value as u64 & (u64::MAX >> (64 - scalar.bits()))),
         // As Python's floats are.

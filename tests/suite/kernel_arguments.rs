@@ -3,10 +3,11 @@
 use girih::devices::{Profile, Selector, open};
 use girih::ir::Type;
 use girih::kernels::autotune::{Array, Candidate, Tuning, Variant, tune};
-use girih::kernels::{Args, Dim, Kernels, Mask, Scalar, TileKernel};
+use girih::kernels::{Args, Dim, Kernels, Mask, PreparedLaunch, Scalar, Slot, TileKernel};
 use girih::runtime::{Argument, Constant, Device, Grid};
 use girih::triton::{self, KernelFile, Request};
 use girih::{Code, Diagnostic, Error, Errors, Program, Span, args};
+use std::sync::Arc;
 use std::time::Duration;
 
 const SCALE: &str = "
@@ -222,6 +223,40 @@ fn memories_that_overlap_are_loaded_before_they_are_stored_to() {
             let wanted: Vec<f32> = numbers[..n as usize].iter().rev().copied().collect();
             assert_eq!(made[..n as usize], wanted, "{shift:?} on {}", device.info().name);
         }
+    }
+}
+
+/// What a launch was compiled for is not taken for memory that overlaps, or that begins elsewhere.
+#[test]
+fn prepared_launches_take_any_memory() {
+    let n = 100_u64;
+    let numbers: Vec<f32> = (0..n + 4).map(|i| i as f32).collect();
+    for device in devices() {
+        let kernel = KernelFile::from_text("reversed.py", REVERSED).kernel("reversed").expect("it is there");
+        let memory = || Slot::Memory(Scalar::F32);
+        let slots = || vec![memory(), memory(), Slot::Fixed(100.into()), Slot::Fixed(128.into())];
+        let kernel = Arc::new(kernel);
+        let launch = PreparedLaunch::new(kernel.clone(), &device, [1, 1, 1], slots());
+        assert_eq!(launch.memories(), 2);
+        for (shared, first) in [(false, 0), (true, 0), (true, 4), (true, 1), (false, 3), (false, 0)] {
+            let source = device.array(&numbers).expect("there is memory");
+            let apart = device.array(&numbers).expect("there is memory");
+            let target = if shared { &source } else { &apart }.slice(first, n);
+            launch.launch(&[source.buffer().clone(), target.buffer().clone()]).expect("it is queued");
+            let made = target.read(&device.stream()).expect("it can be read");
+            let wanted: Vec<f32> = numbers[..n as usize].iter().rev().copied().collect();
+            assert_eq!(made, wanted, "{shared}, {first} on {}", device.info().name);
+        }
+        let buffer = device.array(&numbers).expect("there is memory").buffer().clone();
+        let error = launch.launch(&[buffer.clone()]).expect_err("one is missing");
+        assert!(error.to_string().contains("the launch takes 2 memories, and is given 1"), "{error}");
+        let none = PreparedLaunch::new(kernel.clone(), &device, [1, 0, 1], slots());
+        none.launch(&[buffer.clone(), buffer.clone()]).expect("nothing runs");
+        let mut slots = slots();
+        slots[2] = Slot::Absent;
+        let error = PreparedLaunch::new(kernel, &device, [1, 1, 1], slots).launch(&[buffer.clone(), buffer]);
+        let error = error.expect_err("a number is missing");
+        assert!(error.to_string().contains("`n`"), "{error}");
     }
 }
 

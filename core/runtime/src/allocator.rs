@@ -30,6 +30,23 @@ pub struct Figures {
     pub hits: u64,
 }
 
+impl Figures {
+    /// A buffer of so many bytes was made, of a block that was kept or not.
+    fn count(&mut self, bytes: u64, hit: bool) {
+        self.allocations += 1;
+        self.hits += u64::from(hit);
+        self.buffers += 1;
+        self.live += bytes;
+        self.peak = self.peak.max(self.live);
+    }
+
+    /// One of so many bytes goes.
+    fn forget(&mut self, bytes: u64) {
+        self.buffers -= 1;
+        self.live -= bytes;
+    }
+}
+
 /// A block that a buffer has.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
@@ -99,8 +116,7 @@ impl Allocator {
         let whole = self.driver.whole_bytes();
         let most = if memory.bytes <= whole { whole.max(1) } else { most };
         let size = self.rounded(memory.bytes)?.min(most);
-        if let Some(block) = self.take(size, most, memory.indirect, home) {
-            self.count(memory.bytes, true);
+        if let Some(block) = self.take(memory.bytes, (size, most), memory.indirect, home) {
             return Ok((block, false));
         }
         let asked = Memory { bytes: size, ..memory };
@@ -117,12 +133,7 @@ impl Allocator {
     }
 
     fn count(&self, bytes: u64, hit: bool) {
-        let figures = &mut self.lock().figures;
-        figures.allocations += 1;
-        figures.hits += u64::from(hit);
-        figures.buffers += 1;
-        figures.live += bytes;
-        figures.peak = figures.peak.max(figures.live);
+        self.lock().figures.count(bytes, hit);
     }
 
     /// A size that blocks have.
@@ -136,13 +147,15 @@ impl Allocator {
         })
     }
 
-    /// The smallest kept block that does, at most a quarter larger, and of at most so many bytes.
-    fn take(&self, size: u64, most: u64, indirect: bool, home: &Queue) -> Option<Block> {
+    /// The smallest kept block that does for so many bytes: one of at least a size, at most a quarter larger, and no larger than what is most.
+    fn take(&self, bytes: u64, (size, most): (u64, u64), indirect: bool, home: &Queue) -> Option<Block> {
         let state = &mut *self.lock();
         let place = |size, stamp| Place { home: home.serial, indirect, size, stamp };
         let fits = place(size, 0)..=place(size.saturating_add(size / 4).min(most), u64::MAX);
         let place = *state.free.range(fits).next()?.0;
-        Self::unkept(state, place)
+        let block = Self::unkept(state, place)?;
+        state.figures.count(bytes, true);
+        Some(block)
     }
 
     fn unkept(state: &mut State, place: Place) -> Option<Block> {
@@ -159,10 +172,16 @@ impl Allocator {
 
     /// A buffer of so many bytes goes, which work of its own queue and of these others has used.
     pub fn free(&self, block: Block, bytes: u64, mut uses: Vec<Arc<Queue>>) {
-        self.forget(bytes);
-        self.lock().figures.cached += block.size;
+        {
+            let figures = &mut self.lock().figures;
+            figures.forget(bytes);
+            figures.cached += block.size;
+        }
         if self.keeping.is_some() {
-            self.retire(uses, Fate::Keep(block));
+            match uses.is_empty() {
+                true => self.keep(block, &self.family.first),
+                false => self.retire(uses, Fate::Keep(block)),
+            }
             self.evict();
         } else {
             uses.push(block.home.clone());
@@ -172,14 +191,8 @@ impl Allocator {
 
     /// The same for memory of somebody else, which no queue has as its own. He is told when it is not used any more.
     pub fn give_back(&self, block: BlockId, bytes: u64, uses: Vec<Arc<Queue>>, told: Box<dyn FnOnce() + Send>) {
-        self.forget(bytes);
+        self.lock().figures.forget(bytes);
         self.retire(uses, Fate::Return(block, told));
-    }
-
-    fn forget(&self, bytes: u64) {
-        let figures = &mut self.lock().figures;
-        figures.buffers -= 1;
-        figures.live -= bytes;
     }
 
     /// Something happens when the work of some queues is done.

@@ -74,7 +74,7 @@ class HostView:
         for address, changed in self._written.items():
             buffer, whole = self._whole[address]
             for start, end in extents.merged(changed):
-                buffer.write(_memory(whole[start:end]), start)
+                buffer.write(memory(whole[start:end]), start)
 
     def _bytes(self, tensor):
         """A tensor of all bytes of a storage. Where they are copies, those that nobody has asked for are not there, and take no memory."""
@@ -94,12 +94,12 @@ class HostView:
         address = tensor.untyped_storage().data_ptr()
         buffer, whole = self._whole[address]
         for start, end in extents.missing(extents.of(tensor), self._read[address]):
-            buffer.read_into(_memory(whole[start:end]), start)
+            buffer.read_into(memory(whole[start:end]), start)
         self._read[address] = extents.merged([*self._read[address], extents.of(tensor)])
 
 
-def _memory(whole):
-    """The bytes of a contiguous tensor of the host, as Python's buffers are."""
+def memory(whole):
+    """The bytes of a contiguous tensor of the host, as Python's buffers are. The tensor has to live as long as they are used."""
     nbytes = whole.numel() * whole.element_size()
     return memoryview((ctypes.c_uint8 * nbytes).from_address(whole.data_ptr())).cast("B")
 
@@ -111,7 +111,7 @@ def upload(target: torch.Tensor, source: torch.Tensor) -> None:
     if target.is_contiguous() and device.current().kind != "cpu":
         source = source.to(target.dtype).contiguous()
         buffer, offset = storages.place_of(target)
-        buffer.write(_memory(source), offset)
+        buffer.write(memory(source), offset)
         return
     view = HostView()
     view.of(target).copy_(source)

@@ -13,7 +13,7 @@ from girih._native import kept_memory, memory_of
 from girih.torch import device
 
 # The codes of DLPack: integer, unsigned, float, bfloat, bool.
-_CODES = {
+CODES = {
     torch.int8: (0, 8),
     torch.int16: (0, 16),
     torch.int32: (0, 32),
@@ -29,7 +29,7 @@ _CODES = {
     torch.bool: (6, 8),
 }
 # The types that tensors of the device can have.
-TYPES = frozenset(_CODES)
+TYPES = frozenset(CODES)
 
 
 def span(size, stride) -> int:
@@ -74,9 +74,9 @@ def empty(size, stride=None, dtype=None) -> torch.Tensor:
     size = [int(length) for length in size]
     stride = contiguous(size) if stride is None else [int(step) for step in stride]
     dtype = dtype or torch.get_default_dtype()
-    if dtype not in _CODES:
+    if dtype not in CODES:
         raise NotImplementedError(f"tensors of {dtype} cannot be on the device girih")
-    code, bits = _CODES[dtype]
+    code, bits = CODES[dtype]
     # Memory in whole words, for devices that move no others.
     nbytes = -(-max(span(size, stride) * (bits // 8), 1) // 16) * 16
     return torch._C._from_dlpack(device.current().storage(nbytes, size, stride, code, bits))

@@ -105,3 +105,13 @@ def test_compiled():
     torch.compile(lambda a, b: torch._foreach_add_(a, b, alpha=0.1))(ours, [t.to("girih") for t in others])
     for one, other, added in zip(ours, theirs, others, strict=True):
         torch.testing.assert_close(one.cpu(), other + added * 0.1)
+
+
+@pytest.mark.parametrize("count", [10, 125, 160])
+def test_long_lists_are_few_kernels(count):
+    tensors = [torch.rand(3, 5) + i for i in range(count)]
+    there = [tensor.to("girih") for tensor in tensors]
+    is_done, roots = eager.on_device(torch.ops.aten._foreach_sqrt.default, (there,), {})
+    assert is_done, roots
+    for a, b in zip(roots, tensors, strict=True):
+        torch.testing.assert_close(a.cpu(), b.sqrt())

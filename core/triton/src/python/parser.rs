@@ -10,6 +10,8 @@ pub(super) type Parse<T> = Result<T, Diagnostic>;
 
 /// How deep statements and expressions may be nested.
 const DEPTH: usize = 100;
+/// How many branches an `if` may have. Those of kernels for lists of tensors have one for each tensor.
+const ARMS: usize = 250;
 
 /// Reads a file.
 ///
@@ -360,15 +362,31 @@ impl<'a> Parser<'a> {
     }
 
     fn if_statement(&mut self) -> Parse<StmtKind> {
-        self.next();
-        let condition = self.named()?;
-        let then = self.block()?;
-        let start = self.peek();
-        if self.at_word("elif") {
-            let kind = self.deeper(Self::if_statement)?;
-            return Ok(StmtKind::If(condition, then, vec![Stmt { kind, span: self.first_line(start) }]));
+        let mut arms = vec![];
+        loop {
+            let start = self.peek();
+            self.next();
+            let condition = self.named()?;
+            let then = self.block()?;
+            arms.push((condition, then, self.first_line(start)));
+            if !self.at_word("elif") {
+                break;
+            }
+            if arms.len() == ARMS {
+                let message = format!("this `if` has more than {ARMS} branches");
+                return Err(Diagnostic::new(Code::PythonSyntax, self.span_of(self.peek()), message));
+            }
         }
-        Ok(StmtKind::If(condition, then, self.else_block()?))
+        let mut otherwise = self.else_block()?;
+        // Each `elif` is an `if` in the `else` of the one before it.
+        while let Some((condition, then, span)) = arms.pop() {
+            let kind = StmtKind::If(condition, then, otherwise);
+            if arms.is_empty() {
+                return Ok(kind);
+            }
+            otherwise = vec![Stmt { kind, span }];
+        }
+        self.unexpected("a condition")
     }
 
     fn for_statement(&mut self) -> Parse<StmtKind> {

@@ -172,4 +172,8 @@ fn what_is_no_python_is_said_where_it_stands() {
     }
     let deep = format!("x = {}1{}", "(".repeat(500), ")".repeat(500));
     assert!(parse(SourceId::new(0), &deep).is_err());
+    let chain = |arms: usize| format!("if a: pass\n{}else: pass\n", "elif a: pass\n".repeat(arms - 1));
+    assert!(parse(SourceId::new(0), &chain(250)).is_ok());
+    let error = parse(SourceId::new(0), &chain(251)).expect_err("it is too long");
+    assert_eq!(error.message, "this `if` has more than 250 branches");
 }

@@ -10,7 +10,8 @@ import threading
 
 import torch
 
-from girih.torch import host
+from girih._native import host_step
+from girih.torch import host, storages
 from girih.torch.eager import call as calls
 from girih.torch.eager import composed, lists, table
 from girih.torch.eager import plan as plans
@@ -29,8 +30,8 @@ def run(operation, *args, **kwargs):
     """Runs any operation of PyTorch that has no kernel of its own."""
     if host.is_view(operation):
         return host.run(operation, *args, **kwargs)
-    if _draws_seeds(operation, args):
-        return host.on_host(operation, *args, **kwargs)
+    if _draws_seeds(operation, args, kwargs):
+        return _draw_seeds(*args)
     is_done, result = on_device(operation, args, kwargs)
     return result if is_done else host.run(operation, *args, reason=result, **kwargs)
 
@@ -141,9 +142,21 @@ def is_planning() -> bool:
     return getattr(_planning, "is_on", False)
 
 
-def _draws_seeds(operation, args) -> bool:
+def _draws_seeds(operation, args, kwargs) -> bool:
     """Whether this is how Inductor draws the seeds of random kernels: the host's generator gives them, eagerly as in compiled functions."""
-    return operation is _SEEDS and args[1] == -(1 << 63)
+    return operation is _SEEDS and args[1] == -(1 << 63) and kwargs.get("generator") is None and args[0].is_contiguous()
+
+
+def _draw_seeds(target, least, most):
+    """Draws seeds, also where the call around it is repeated."""
+    size, dtype = target.size(), target.dtype
+
+    def draw(buffer, offset):
+        seeds = torch.empty(size, dtype=dtype).random_(least, most)
+        buffer.write(host.memory(seeds), offset)
+
+    host_step(storages.address_of(target), draw)
+    return target
 
 
 def copy(target, source) -> None:

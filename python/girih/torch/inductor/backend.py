@@ -15,6 +15,7 @@ from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 from girih.torch import triton_names
 from girih.torch.inductor import compiling
 from girih.torch.inductor.kernels import Kernel
+from girih.torch.inductor.recorded import can_be_recorded
 
 
 class Overrides(DeviceOpOverrides):
@@ -34,7 +35,7 @@ class Overrides(DeviceOpOverrides):
 
 
 class Wrapper(PythonWrapperCodegen):
-    """The code that Inductor writes around its kernels: it makes tensors and products by `calls`."""
+    """The code that Inductor writes around its kernels: it makes tensors and products by `calls`, and is recorded where it can be."""
 
     @staticmethod
     def create(is_subgraph, *args, **kwargs):
@@ -43,6 +44,12 @@ class Wrapper(PythonWrapperCodegen):
     def write_header(self):
         super().write_header()
         self.header.writeline("from girih.torch.inductor.calls import empty_strided_girih, extern_kernels")
+
+    def generate_after_suffix(self, result):
+        super().generate_after_suffix(result)
+        if can_be_recorded(result.getvalue()):
+            result.writeline("from girih.torch.inductor.recorded import Recorded")
+            result.writeline("call = Recorded(call)")
 
     def make_allocation(self, name, device, *args, **kwargs):
         made = super().make_allocation(name, device, *args, **kwargs)

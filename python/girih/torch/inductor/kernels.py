@@ -7,7 +7,7 @@ import ast
 import math
 
 import girih
-from girih.torch import device, storages
+from girih._native import Launcher
 
 _IMPORTS = """import triton
 import triton.language as tl
@@ -17,8 +17,6 @@ from torch._inductor.runtime.triton_helpers import libdevice, math as tl_math
 # Elements of a program: of a pointwise kernel, of a reduction that goes along its rows, of one that goes across them.
 _ELEMENTS, _ALONG, _ACROSS = 1024, 2048, 1024
 _POINTWISE, _FOREACH = "pointwise", "foreach"
-# Launches that are kept for sizes.
-_MOST_PREPARED = 1024
 
 
 class Kernel:
@@ -38,34 +36,18 @@ class Kernel:
         self._passed = [name for name in self._parameters if name not in self._blocks]
         text = _IMPORTS + source[source.index("@triton.jit") :]
         self._name, self._kernel = name, girih.KernelFile(f"{name}.py", text).kernel(function.name, asserts="device_assert(" in text)
-        places = range(len(self._passed))
-        self._memory = [place for place in places if self._signature[self._passed[place]].startswith("*")]
-        self._numbers = [place for place in places if place not in self._memory]
-        self._prepared = {}
+        is_memory = [self._signature[name].startswith("*") for name in self._passed]
+        self._memory = [name for name, is_one in zip(self._passed, is_memory) if is_one]
+        self._numbers = [name for name, is_one in zip(self._passed, is_memory) if not is_one]
+        # Launches it, behind all work so far.
+        self.run = Launcher(name, is_memory, self._prepare).run
 
-    def run(self, *arguments, stream=None, **named):
-        """Launches it, behind all work so far. What is the same but for its memory is prepared once."""
-        if len(arguments) != len(self._passed):
-            raise TypeError(f"{self._name} is given {len(arguments)} arguments, and takes {len(self._passed)}")
-        numbers = tuple([arguments[place] for place in self._numbers])
-        # Zeros of both signs are equal, and a NaN is not itself: their texts tell them apart.
-        key = (device.current(), tuple([repr(number) if type(number) is float else number for number in numbers]))
-        step = self._prepared.get(key)
-        if step is None:
-            step = self._prepare(key, numbers)
-        step.launch(*[storages.address_of(arguments[place]) for place in self._memory])
-
-    def _prepare(self, key, numbers):
-        given = dict(self._blocks)
-        given |= {self._passed[place]: value for place, value in zip(self._numbers, numbers)}
+    def _prepare(self, chosen, numbers):
+        """A launch on a device with such numbers."""
+        given = self._blocks | dict(zip(self._numbers, numbers))
         grid = self._grid(given)
-        given |= {self._passed[place]: (self._signature[self._passed[place]][1:],) for place in self._memory}
-        step = self._kernel.prepare(device.current(), grid, given, num_warps=self._warps)
-        # Sizes that change all the time are not all kept.
-        if len(self._prepared) >= _MOST_PREPARED:
-            self._prepared.clear()
-        self._prepared[key] = step
-        return step
+        given |= {name: (self._signature[name][1:],) for name in self._memory}
+        return self._kernel.prepare(chosen, grid, given, num_warps=self._warps)
 
     def _grid(self, given):
         from torch._inductor.runtime.triton_heuristics import GridExpr
