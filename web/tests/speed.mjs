@@ -2,15 +2,12 @@
 //
 // The first picture: from opening a page whose files the browser has, with the shader of the first example. Typing: from a key to the picture of the new text.
 
-import { chromium } from "playwright-core";
+import { WEBGPU, launch } from "./browser.mjs";
 
 const [address] = process.argv.slice(2);
 const TIMES = 7;
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu-watchdog", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"],
-});
+const browser = await launch(WEBGPU);
 const context = await browser.newContext();
 
 /** In the page: when the next picture of a text that was made ready anew is there. */
