@@ -8,7 +8,7 @@ import { Player } from "./player.mjs";
 import { tabs } from "./tabs.mjs";
 
 const $ = (id) => document.getElementById(id);
-/** How long the text has to be left alone before it is checked, in milliseconds. */
+/** How long the text has to be left alone before it is checked, in milliseconds, where the worker is at something else; it is checked at once where it is not. */
 const REST = 50;
 /** The most characters of output that are kept: a program that never ends fills the page's memory otherwise. */
 const MOST_OUTPUT = 1 << 20;
@@ -53,7 +53,7 @@ function changed() {
   shared("");
   $("examples").value = "";
   clearTimeout(timer);
-  timer = setTimeout(check, REST);
+  timer = setTimeout(check, compiler.isBusy ? REST : 0);
 }
 
 /** What the worker answers; nothing if it was stopped. What it has trapped with is shown. */
@@ -73,7 +73,7 @@ async function check() {
   clearTimeout(timer);
   const asked = file();
   const answer = await ask("check", asked);
-  if (!answer || asked.text !== editor.text) return null;
+  if (!answer || asked.text !== editor.text || asked.language !== $("language").value) return null;
   checked = answer;
   editor.say(answer.findings);
   $("diagnostics").textContent = answer.text;
