@@ -61,7 +61,7 @@ pub fn emit(compiled: &Compiled, caps: &Caps, language: Language) -> Result<Emit
     })
 }
 
-/// Whether this is a page's module. It takes WGSL alone, so what writes the other languages, a seventh of the module, is left out of it.
+/// Whether this is a page's module. It takes WGSL alone, so what writes the other languages, an eighth of the module, is left out of it.
 pub(crate) const IN_A_PAGE: bool = cfg!(target_arch = "wasm32");
 
 fn written(shader: &Shader, language: Language) -> Result<Emitted, Diagnostic> {

@@ -84,6 +84,8 @@ async function check() {
   if (!isRunning) status(said);
   const wasShader = !$("tab-picture").hidden;
   $("tab-picture").hidden = !answer.shader;
+  // Without a `main` there is nothing that a net would reduce.
+  $("tab-net").hidden = answer.shader !== null || isKernel(asked.language);
   $("run").textContent = answer.shader ? "Play" : "Run";
   if (!answer.shader && wasShader) {
     wish += 1;

@@ -64,5 +64,7 @@ fn shaders_are_right_and_have_a_kernel() {
         assert_eq!(painting.frame(1.0).expect("it paints").pixels.len(), 48, "{}", path.display());
         let core = forms::show(&file, forms::Form::Core);
         assert!(matches!(&core, forms::Shown::Text { text } if !text.is_empty()), "{}: {core:?}", path.display());
+        let ir = forms::show(&file, forms::Form::Ir);
+        assert!(matches!(&ir, forms::Shown::Text { text } if text.contains("fn @")), "{}: {ir:?}", path.display());
     }
 }
