@@ -104,7 +104,8 @@ async function forms(browser) {
       await shown.evaluate((pre) => (pre.textContent = ""));
       await page.click(`#tab-${tab}`);
       await page.waitForFunction((pre) => pre.textContent, await shown.elementHandle());
-      await emitted(file, form, await shown.textContent());
+      // The core of a net is the net itself.
+      await emitted(file, language === "hvm" && tab === "core" ? "net" : form, await shown.textContent());
       await page.evaluate(() => document.getElementById("tab-result").click());
     }
     console.log(`forms of example ${number}: ${file}`);
@@ -117,7 +118,7 @@ async function emitted(file, form, shown) {
   if (file.endsWith(".py")) return assert.match(shown, form === "ir" ? /^(kernel|tile)/m : /@compute/, file);
   const { succeeded, stdout, stderr } = tried("emit", file, "--as", form);
   // The command line shows a shader as kernels alone.
-  if (file.startsWith("shaders/") && form !== "wgsl") assert.match(shown, /^(def|fn|layout)[^]*(shader|render)/, `${file} as ${form}`);
+  if (file.startsWith("shaders/") && form !== "wgsl") assert.match(shown, /^(?!error)[^]*(shader|render)/, `${file} as ${form}`);
   else if (succeeded) assert.equal(shown.trim(), stdout.trim(), `${file} as ${form}`);
   else assert.equal(shown.split("\n")[0], stderr.split("\n")[0], `${file} as ${form}`);
 }

@@ -55,6 +55,8 @@ for (const { name, program, then, phone, colorScheme = "light" } of pictures) {
   await page.locator("body[data-ready=true]").waitFor();
   await then(page);
   await page.evaluate(() => (scrollTo(0, 0), document.activeElement.blur()));
+  // A field that is left may ask for a picture once more.
+  await page.locator("#stop:disabled").waitFor();
   await page.screenshot({ path: join(folder, `${name}.png`) });
   await page.close();
 }
