@@ -102,7 +102,10 @@ impl Program {
 
     /// The functions that the program is compiled to, as text of the IR in task form.
     pub fn ir(&self) -> Result<String, Error> {
-        self.emit(|direct| Ok(text::print(&direct.module)))
+        match (self.core_program()?.entry, Shader::new(self)) {
+            (None, Ok(shader)) => shader.ir(),
+            (Some(_), _) | (None, Err(_)) => self.emit(|direct| Ok(text::print(&direct.module))),
+        }
     }
 
     /// Which calls of the program run at the same time, and which stay in order and why.

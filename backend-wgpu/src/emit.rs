@@ -61,7 +61,14 @@ pub fn emit(compiled: &Compiled, caps: &Caps, language: Language) -> Result<Emit
     })
 }
 
+/// Whether this is a page's module. It takes WGSL alone, so what writes the other languages, an eighth of the module, is left out of it.
+pub(crate) const IN_A_PAGE: bool = cfg!(target_arch = "wasm32");
+
 fn written(shader: &Shader, language: Language) -> Result<Emitted, Diagnostic> {
+    if IN_A_PAGE && language != Language::Wgsl {
+        let message = "a page writes kernels in WGSL alone";
+        return Err(Diagnostic::new(Code::BadArguments, Span::NONE, message).hint("`girih emit` writes the others"));
+    }
     let info = validate(shader)?;
     match language {
         Language::Wgsl => wgsl(shader, &info).map(Emitted::Text),

@@ -128,6 +128,11 @@ impl Shader {
         self.size
     }
 
+    /// Its functions in the intermediate representation, as text: those that devices run.
+    pub(crate) fn ir(&self) -> Result<String, Error> {
+        tree::ir(&self.program, self.kind).map_err(|diagnostics| Error::new(self.sources.clone(), diagnostics))
+    }
+
     /// The kernel that a graphics card runs for a picture, and what it does, in some words.
     pub(crate) fn kernels(&self) -> Result<(Verified<Module>, String), Error> {
         let planned = tree::planned(&self.program, self.kind, self.size);

@@ -13,7 +13,7 @@ use crate::stack::on_big_stack;
 use girih_base::diag::{Code as ErrorCode, Diagnostic};
 use girih_base::num::{Num, NumKind};
 use girih_base::span::Span;
-use girih_ir::{FunctionId, Module, Verified};
+use girih_ir::{FunctionId, Module, Verified, text};
 use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Runner, TaskOptions};
 use girih_task::data::{Argument, Datum, Words};
@@ -85,6 +85,20 @@ impl Tree {
     }
 }
 
+/// A shader as devices get it: its functions in task form.
+fn for_devices(program: &Program, kind: Kind) -> Result<(Code, Direct), Vec<Diagnostic>> {
+    let mut program = program.clone();
+    program.entry = None;
+    let code = Code::for_roots(&program, &kind.definitions())?;
+    let direct = girih_task::compile_for_lanes(&code, &kind.roots())?;
+    Ok((code, direct))
+}
+
+/// The same as text.
+pub(super) fn ir(program: &Program, kind: Kind) -> Result<String, Vec<Diagnostic>> {
+    on_big_stack(|| Ok(text::print(&for_devices(program, kind)?.1.module)))
+}
+
 /// The kernel that a graphics card runs for a picture, and what it does, in some words.
 pub(super) fn planned(
     program: &Program,
@@ -92,10 +106,7 @@ pub(super) fn planned(
     size: Size,
 ) -> Result<(Verified<Module>, String), Vec<Diagnostic>> {
     on_big_stack(|| {
-        let mut program = program.clone();
-        program.entry = None;
-        let code = Code::for_roots(&program, &kind.definitions())?;
-        let direct = girih_task::compile_for_lanes(&code, &kind.roots())?;
+        let (code, direct) = for_devices(program, kind)?;
         // Nothing runs: what it would be given is asked for.
         let one = |error| vec![error];
         let mut machine =

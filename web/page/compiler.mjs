@@ -14,6 +14,13 @@ export class Compiler {
   written = () => {};
   /** Called when a worker is ready, or cannot be: then with the reason. */
   started = () => {};
+  /** Called when there is something to answer, and when all is answered. */
+  worked = () => {};
+
+  /** Whether something is not answered yet. */
+  get isBusy() {
+    return this.#asked.size > 0;
+  }
 
   constructor() {
     this.#start();
@@ -33,10 +40,11 @@ export class Compiler {
     if (ready || failed) return this.started(failed);
     const asked = this.#asked.get(id);
     this.#asked.delete(id);
-    if (!trouble) return asked?.resolve(answer);
     // A module that has trapped is not gone on with.
-    this.stop();
-    asked?.reject(new Trouble(trouble.message));
+    if (trouble) this.stop();
+    this.worked();
+    if (trouble) asked?.reject(new Trouble(trouble.message));
+    else asked?.resolve(answer);
   }
 
   /** Asks the worker. Rejects with `Stopped` or `Trouble`. */
@@ -45,6 +53,7 @@ export class Compiler {
     return new Promise((resolve, reject) => {
       this.#asked.set(id, { resolve, reject });
       this.#worker.postMessage({ id, verb, given });
+      this.worked();
     });
   }
 
@@ -52,6 +61,7 @@ export class Compiler {
   stop() {
     const asked = this.#end();
     this.#start();
+    this.worked();
     for (const { reject } of asked) reject(new Stopped());
   }
 

@@ -30,8 +30,9 @@ const theme = EditorView.theme({
 export class Editor {
   #view;
   #language = new Compartment();
+  #isOpening = false;
 
-  /** `changed` is called when the text has changed, `run` for Ctrl+Enter. */
+  /** `changed` is called when somebody has changed the text, `run` for Ctrl+Enter. */
   constructor(place, { changed, run }) {
     const root = place.attachShadow({ mode: "open" });
     const state = EditorState.create({
@@ -43,7 +44,7 @@ export class Editor {
           { key: "Mod-Enter", run: () => (run(), true) },
           ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap, indentWithTab,
         ]),
-        EditorView.updateListener.of((update) => update.docChanged && changed()),
+        EditorView.updateListener.of((update) => update.docChanged && !this.#isOpening && changed()),
       ],
     });
     this.#view = new EditorView({ state, root, parent: root });
@@ -56,12 +57,14 @@ export class Editor {
 
   /** Another text, in another language perhaps. */
   open({ language, text }) {
+    this.#isOpening = true;
     this.#view.dispatch({
       changes: { from: 0, to: this.#view.state.doc.length, insert: text },
       effects: this.#language.reconfigure(languages[language]),
       selection: { anchor: 0 },
       scrollIntoView: true,
     });
+    this.#isOpening = false;
   }
 
   /** Shows what the compiler says of the text. */

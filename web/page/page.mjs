@@ -8,7 +8,7 @@ import { Player } from "./player.mjs";
 import { tabs } from "./tabs.mjs";
 
 const $ = (id) => document.getElementById(id);
-/** How long the text has to be left alone before it is checked, in milliseconds. */
+/** How long the text has to be left alone before it is checked, in milliseconds, where the worker is at something else; it is checked at once where it is not. */
 const REST = 50;
 /** The most characters of output that are kept: a program that never ends fills the page's memory otherwise. */
 const MOST_OUTPUT = 1 << 20;
@@ -23,7 +23,14 @@ const tab = tabs($("tabs"), opened);
 
 /** What the text is, as the compiler has said last; none while it has not. */
 let checked = null;
+/** Whether Run was pressed, and what it has begun has not ended. */
 let running = false;
+/** Whether a program runs: then the status says so, and not what a check says that was asked for before. */
+let isRunning = false;
+/** Whether it is known what can run programs. */
+let hasBegun = false;
+/** What was wanted of the picture last. What becomes of an older wish does not count: another picture is there by then, or another program. */
+let wish = 0;
 /** Whether the picture is to stand still. */
 let isHeld = false;
 /** Whether the worker has a picture that it can paint on. */
@@ -40,11 +47,13 @@ const isKernel = (language) => language === "gir" || language === "py";
 const status = (text) => ($("status").textContent = text);
 const shared = (text) => ($("shared").textContent = text);
 
+/** Somebody has edited the text. */
 function changed() {
   checked = null;
   shared("");
+  $("examples").value = "";
   clearTimeout(timer);
-  timer = setTimeout(check, REST);
+  timer = setTimeout(check, compiler.isBusy ? REST : 0);
 }
 
 /** What the worker answers; nothing if it was stopped. What it has trapped with is shown. */
@@ -64,18 +73,22 @@ async function check() {
   clearTimeout(timer);
   const asked = file();
   const answer = await ask("check", asked);
-  if (!answer || asked.text !== editor.text) return null;
+  if (!answer || asked.text !== editor.text || asked.language !== $("language").value) return null;
   checked = answer;
   editor.say(answer.findings);
   $("diagnostics").textContent = answer.text;
   const errors = answer.findings.filter((finding) => finding.severity === "error").length;
   const warnings = answer.findings.length - errors;
   const count = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
-  status(answer.findings.length ? `${count(errors, "error")}, ${count(warnings, "warning")}` : "Nothing is wrong.");
+  const said = answer.findings.length ? `${count(errors, "error")}, ${count(warnings, "warning")}` : "Nothing is wrong.";
+  if (!isRunning) status(said);
   const wasShader = !$("tab-picture").hidden;
   $("tab-picture").hidden = !answer.shader;
+  // Without a `main` there is nothing that a net would reduce.
+  $("tab-net").hidden = answer.shader !== null || isKernel(asked.language);
   $("run").textContent = answer.shader ? "Play" : "Run";
   if (!answer.shader && wasShader) {
+    wish += 1;
     player.pause();
     if (tab.current() === "picture") tab.show("result");
   }
@@ -93,11 +106,12 @@ function invite() {
 
 /** Makes the shader of the text ready, and shows it: playing, unless it was paused. */
 async function paint(own) {
+  const mine = (wish += 1);
   player.pause();
   isReady = false;
   const wanted = [$("width"), $("height")].map((field, side) => (field.value ? Number(field.value) : own[side]));
   const answer = await ask("paint", file(), $("device").value, wanted);
-  if (!answer) return;
+  if (!answer || mine !== wish) return;
   $("trouble").textContent = answer.width ? "" : answer.text;
   if (!answer.width) return tab.show("picture");
   isReady = true;
@@ -110,15 +124,20 @@ async function paint(own) {
 
 /** Follows the player until it ends, and shows what is wrong. */
 async function go(played) {
+  const mine = (wish += 1);
   buttons();
+  let trouble = "";
   try {
     const wrong = await played;
-    $("trouble").textContent = wrong?.text ?? "";
+    if (mine !== wish) return;
+    trouble = wrong?.text ?? "";
     if (wrong) editor.say(wrong.findings);
   } catch (error) {
-    if (!(error instanceof Stopped)) $("trouble").textContent = error.message;
+    if (mine !== wish) return;
+    if (!(error instanceof Stopped)) trouble = error.message;
     player.pause();
   }
+  $("trouble").textContent = trouble;
   buttons();
 }
 
@@ -127,16 +146,25 @@ player.shown = ({ time, milliseconds, how }) => {
   $("rate").textContent = `${milliseconds.toFixed(1)} ms for a picture${how ? `; the device runs it ${how}` : ""}`;
 };
 
+/** Whether there is something to stop: also a check, or a kernel that is compiled. */
+const isAtWork = () => hasBegun && (running || !player.isPaused || compiler.isBusy);
+
 function buttons() {
-  $("stop").disabled = !running && player.isPaused;
+  $("stop").disabled = !isAtWork();
   $("pause").textContent = player.isPaused ? "Play" : "Pause";
 }
 
 /** Runs the program, or plays the shader. */
-async function act() {
+function act() {
+  if (running) return;
+  isHeld = false;
+  return start();
+}
+
+/** The same; but where the picture is to stand still, it does. */
+async function start() {
   if (running) return;
   mayRun = true;
-  isHeld = false;
   const known = checked;
   // From here on: a second press while the text is checked does not run it twice.
   running = true;
@@ -152,9 +180,10 @@ async function run(what) {
   tab.show("result");
   if (!what.runs) return;
   for (const id of ["output", "result", "diagnostics", "stats"]) $(id).textContent = "";
-  buttons();
+  isRunning = true;
   status("Running …");
   const ran = await ask("run", file(), $("device").value, $("input").value);
+  isRunning = false;
   show();
   if (!ran) return;
   // Kernels give arrays, which say themselves what they are.
@@ -167,7 +196,7 @@ async function run(what) {
 }
 
 function stop() {
-  if (!running && player.isPaused) return;
+  if (!isAtWork()) return;
   running = false;
   isReady = false;
   player.pause();
@@ -210,7 +239,9 @@ function forms(language) {
 }
 
 function load(program, own = true) {
+  wish += 1;
   player.pause();
+  checked = null;
   isHeld = false;
   mayRun = own;
   for (const id of ["output", "result", "diagnostics", "stats", "rate", "trouble", "shared"]) $(id).textContent = "";
@@ -263,6 +294,7 @@ async function begin() {
     load(examples[Number($("examples").value)]);
   };
   await findDevice();
+  hasBegun = true;
   const first = await open(examples[0]);
   $("examples").value = first === examples[0] ? "0" : "";
   document.body.dataset.ready = "true";
@@ -297,9 +329,11 @@ $("pause").onclick = () => {
   buttons();
 };
 $("time").onchange = () => {
-  if (!mayRun || !isReady) return act();
+  const time = Number($("time").value) || 0;
   isHeld = true;
-  go(player.seek(Number($("time").value) || 0));
+  if (mayRun && isReady) return go(player.seek(time));
+  player.hold(time);
+  start();
 };
 for (const side of ["width", "height"]) $(side).onchange = () => mayRun && checked?.shader && paint(checked.shader);
 window.addEventListener("hashchange", () => {
@@ -312,6 +346,11 @@ window.addEventListener("keydown", (event) => {
   escaped += 1;
   if (escaped === 2) stop();
 });
-compiler.started = (failed) => status(failed ? `The compiler cannot be loaded: ${failed}` : "Ready.");
+// A later one takes the place of one that was ended: why is what the status says then.
+compiler.started = (failed) => {
+  if (failed) status(`The compiler cannot be loaded: ${failed}`);
+  else if (!hasBegun) status("Ready.");
+};
+compiler.worked = buttons;
 
 begin().catch((error) => status(`The page cannot begin: ${error.message}`));

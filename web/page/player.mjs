@@ -29,10 +29,15 @@ export class Player {
     this.#turn += 1;
   }
 
-  /** Shows the picture at a time, and stays there. Gives what is wrong, if something is. */
-  async seek(time) {
+  /** Stands still at a time, of which no picture is shown yet. */
+  hold(time) {
     this.pause();
     this.#time = time;
+  }
+
+  /** Shows the picture at a time, and stays there. Gives what is wrong, if something is. */
+  async seek(time) {
+    this.hold(time);
     return this.#paint(time);
   }
 

@@ -37,7 +37,7 @@ impl Language {
 }
 
 /// A text of the editor.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct File {
     /// What it is written in.
     pub language: Language,

@@ -132,12 +132,19 @@ fn kernel(device: Device, run: impl FnOnce(&girih::runtime::Device) -> Result<St
     Ok(Ran { findings: Findings::none(), result: Some(text), choice, stats: String::new() })
 }
 
+/// The shader that a file is.
+///
+/// # Errors
+/// If it is none.
+pub fn shader(file: &File) -> Result<Shader, Error> {
+    Shader::new(&file.program(false))
+}
+
 /// Makes a shader ready to paint.
 ///
 /// # Errors
-/// If the file is not a shader, there is no picture of this size, or the device cannot paint it.
-pub fn painting(file: &File, device: Device, size: Option<[u32; 2]>) -> Result<Painting, Error> {
-    let shader = Shader::new(&file.program(false))?;
+/// If there is no picture of this size, or the device cannot paint it.
+pub fn painting(shader: &Shader, device: Device, size: Option<[u32; 2]>) -> Result<Painting, Error> {
     let refused = |message| Error::from(Diagnostic::new(Code::BadArguments, Span::NONE, message));
     let size = size.map(|[width, height]| Size::checked(width, height).map_err(refused)).transpose()?;
     shader.painting(&RenderOptions { size, memory: MEMORY, device: device.for_programs(), ..RenderOptions::default() })
@@ -189,9 +196,8 @@ mod tests {
     #[test]
     fn pictures_are_those_of_the_threads() {
         let text = "def shader(x: u24, y: u24, t: f24) -> u24:\n  return (x ^ y) + f24/to_u24(t * 60.0)\n";
-        let shader = file(Language::Bend, text);
-        let mut painting = painting(&shader, Device::Worker, Some([20, 10])).expect("it is a shader");
-        let threads = Shader::new(&shader.program(false)).expect("it is a shader");
+        let threads = shader(&file(Language::Bend, text)).expect("it is a shader");
+        let mut painting = painting(&threads, Device::Worker, Some([20, 10])).expect("it can be painted");
         let size = painting.size();
         for time in [0.0, 1.5] {
             let (mine, theirs) =

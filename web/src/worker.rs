@@ -11,7 +11,7 @@ use crate::forms::{self, Form};
 use crate::run::{self, Device};
 use crate::steps;
 use girih::devices;
-use girih::render::{Frame, Painting};
+use girih::render::{Frame, Painting, Shader};
 use girih::{Code, Error};
 use serde::Serialize;
 use serde_json::json;
@@ -29,6 +29,8 @@ extern "C" {
 }
 
 thread_local! {
+    /// The shader that was checked last, and its text.
+    static CHECKED: RefCell<Option<(File, Shader)>> = const { RefCell::new(None) };
     /// The shader that is painted.
     static PAINTING: RefCell<Option<Ready>> = const { RefCell::new(None) };
 }
@@ -36,21 +38,25 @@ thread_local! {
 /// A shader that is ready to paint, and what it takes to make it so again.
 struct Ready {
     painting: Painting,
-    file: File,
+    shader: Shader,
     device: Device,
     size: Option<[u32; 2]>,
 }
 
 impl Ready {
-    fn new(file: File, device: Device, size: Option<[u32; 2]>) -> Result<Ready, Error> {
-        Ok(Ready { painting: run::painting(&file, device, size)?, file, device, size })
+    /// Of a text that was checked just now nothing is compiled twice.
+    fn new(file: &File, device: Device, size: Option<[u32; 2]>) -> Result<Ready, Error> {
+        let known = CHECKED
+            .with_borrow(|checked| checked.as_ref().filter(|(text, _)| text == file).map(|(_, shader)| shader.clone()));
+        let shader = known.map_or_else(|| run::shader(file), Ok)?;
+        Ok(Ready { painting: run::painting(&shader, device, size)?, shader, device, size })
     }
 
     /// The picture at a time. A device that was lost is opened anew, once.
     fn frame(&mut self, time: f32) -> Result<Frame, Error> {
         match self.painting.frame(time) {
             Err(error) if error.code() == Some(Code::DeviceLost) => {
-                self.painting = run::painting(&self.file, self.device, self.size)?;
+                self.painting = run::painting(&self.shader, self.device, self.size)?;
                 self.painting.frame(time)
             }
             painted => painted,
@@ -88,7 +94,9 @@ pub fn device() -> Result<String, JsError> {
 /// What the compiler says of a file.
 #[wasm_bindgen]
 pub fn check(question: &str) -> Result<String, JsError> {
-    answer(&check::check(&file(question)?))
+    let file = file(question)?;
+    CHECKED.take();
+    answer(&check::check_for(&file, &mut |shader| CHECKED.set(Some((file.clone(), shader)))))
 }
 
 /// A file in a form.
@@ -118,7 +126,7 @@ pub fn paint(question: &str, device: &str, width: u32, height: u32) -> Result<St
     let size = (width > 0 || height > 0).then_some([width, height]);
     // What is painted now goes first, with its memory.
     PAINTING.take();
-    match Ready::new(file(question)?, device, size) {
+    match Ready::new(&file(question)?, device, size) {
         Ok(ready) => {
             let size = ready.painting.size();
             PAINTING.set(Some(ready));

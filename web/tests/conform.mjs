@@ -1,9 +1,9 @@
 // Runs the conformance suite's table of operations in Chromium, on WebGPU's software adapter: `node conform.mjs FOLDER`, where `.ci/web-conform.sh` has built the
 // compiler with the suite inside.
 
-import { chromium } from "playwright-core";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { WEBGPU, launch } from "./browser.mjs";
 import { serve } from "./serve.mjs";
 
 const [folder] = process.argv.slice(2);
@@ -29,8 +29,7 @@ const REFUSED = 202;
 
 await writeFile(join(folder, "index.html"), "<!doctype html><title>Conformance</title>");
 const [address, close] = await serve(folder);
-const args = ["--no-sandbox", "--disable-gpu-watchdog", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"];
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args });
+const browser = await launch(WEBGPU);
 const page = await browser.newPage();
 await page.goto(address);
 const { passed, refused, failed } = await page.evaluate(async () => {

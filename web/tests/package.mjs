@@ -1,18 +1,17 @@
 // Tests the npm package: `node package.mjs FOLDER`, where FOLDER is what `web/build.sh` has written. It is packed and unpacked; `tsc` checks a sample against its
 // types; and a page with `<girih-shader>` runs in Chromium, with WebGPU's software adapter.
 
-import { chromium } from "playwright-core";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { WEBGPU, answered, asked, blank, launch } from "./browser.mjs";
 import { serve } from "./serve.mjs";
 
 const folder = resolve(process.argv[2]);
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
-const PATIENCE = 120_000;
 /** The lines of the sample page that a user writes for a live shader, at most. */
 const MOST_LINES = 50;
 
@@ -55,14 +54,16 @@ async function element(page) {
   await page.waitForFunction(() => Number(document.querySelector("girih-shader").shadowRoot.querySelector("canvas").dataset.time) > 1);
   await canvas.click();
   assert.equal(await shader.getAttribute("paused"), "");
-  await page.waitForTimeout(500);
+  // What was asked before the click is answered, and nothing is asked any more.
+  await answered(page, "frame", 1);
+  const frames = (await asked(page)).length;
   const [time, pixels] = await canvas.evaluate((canvas) => [
     Number(canvas.dataset.time),
     Array.from(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data),
   ]);
   const right = Array.from({ length: 64 }, (_, at) => [Math.floor(time), 0, (at % 8) * (at >> 3), 255]).flat();
   assert.deepEqual(pixels, right, `at ${time}`);
-  assert.equal(await canvas.evaluate((canvas) => Number(canvas.dataset.time)), time, "it stands still");
+  assert.equal((await asked(page)).length, frames, "it stands still");
   // What is no shader is said in its place.
   const wrong = page.evaluate(() => new Promise((said) => {
     const element = document.querySelector("girih-shader");
@@ -104,19 +105,14 @@ try {
   const lines = (await readFile(here("sample/index.html"), "utf8")).trim().split("\n").length;
   assert.ok(lines < MOST_LINES);
   const [address, close] = await serve(await site(place, packed));
-  const args = ["--no-sandbox", "--disable-gpu-watchdog", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"];
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args });
-  const page = await browser.newPage();
-  page.setDefaultTimeout(PATIENCE);
-  const messages = [];
-  page.on("console", (message) => messages.push(message.text()));
-  page.on("pageerror", (error) => messages.push(String(error)));
+  const browser = await launch(WEBGPU);
+  const page = await blank(browser);
   await page.goto(address);
   for (const part of [element, functions]) {
     await part(page);
     console.log(`${part.name}: passed`);
   }
-  assert.deepEqual(messages, [], "the page says something on the console");
+  assert.deepEqual(page.messages, [], "the page says something on the console");
   await browser.close();
   close();
 } finally {

@@ -1,39 +1,41 @@
 // Drives the real page in Chromium: `node page.mjs ADDRESS GIRIH [PART...]`, where GIRIH is the command that says what results are right, and a PART is a function below.
 //
-// Chromium is `CHROMIUM`, or `chromium` on the path. WebGPU is that of its software adapter. Whatever is not as it has to be ends the program with 1.
+// WebGPU is that of Chromium's software adapter. Whatever is not as it has to be ends the program with 1. Nothing waits for some time: each part waits for what the page
+// shows, or for what its worker was asked and has answered.
 
-import { chromium } from "playwright-core";
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { deflateRawSync } from "node:zlib";
+import { deflateRawSync, gzipSync } from "node:zlib";
 import { toFragment } from "../page/link.mjs";
+import { WEBGPU, WITHOUT_WEBGPU, answered, asked, blank, launch } from "./browser.mjs";
 
 const [address, girih, ...wanted] = process.argv.slice(2);
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const examples = await (await fetch(new URL("examples.json", address))).json();
-/** What a machine with two cores needs for anything here, many times over: it only ends what hangs. */
-const PATIENCE = 240_000;
 const SIZE = [48, 36];
 const TIMES = [0.25, 1.5];
-// A pipeline takes the software adapter seconds, after which the browser's watchdog would end it on a busy machine.
-const WITHOUT_WEBGPU = ["--disable-gpu", "--disable-features=WebGPU"];
-const WEBGPU = ["--disable-gpu-watchdog", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"];
+/** The most bytes of the compiler's module, compressed as servers do. */
+const MOST_BYTES = 3_000_000;
 
-const command = (...words) => execFileSync(girih, words, { cwd: root, encoding: "utf8" });
-const launch = (flags) =>
-  chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox", ...flags] });
+/** What the command says, and whether it has succeeded. */
+function tried(...words) {
+  const { status, stdout, stderr } = spawnSync(girih, words, { cwd: root, encoding: "utf8", maxBuffer: 1 << 28 });
+  return { succeeded: status === 0, stdout, stderr };
+}
+
+function command(...words) {
+  const { succeeded, stdout, stderr } = tried(...words);
+  assert.ok(succeeded, `girih ${words.join(" ")}: ${stderr}`);
+  return stdout;
+}
 
 /** A page that has begun. What it says on the console is an error. */
-async function open(browser, fragment = "") {
-  const page = await browser.newPage();
-  page.setDefaultTimeout(PATIENCE);
-  page.messages = [];
-  page.on("console", (message) => page.messages.push(`${message.type()}: ${message.text()}`));
-  page.on("pageerror", (error) => page.messages.push(String(error)));
+async function open(browser, fragment = "", options = {}) {
+  const page = await blank(browser, options);
   await page.goto(address + fragment);
   await page.locator("body[data-ready=true]").waitFor();
   return page;
@@ -54,9 +56,11 @@ async function run(page) {
   await statusIs(page, /The program has/);
 }
 
-/** What the command line says of an example. A kernel says itself what is right. */
+/** What the command line writes of an example, and its result. A kernel says itself what is right. */
 function expected({ file, language }) {
-  return ["gir", "py"].includes(language) ? null : command("run", file).split("Result: ")[1].trim();
+  if (["gir", "py"].includes(language)) return { written: "", right: null };
+  const [written, right] = command("run", file).split("Result: ");
+  return { written, right: right.trim() };
 }
 
 async function programs(browser) {
@@ -68,7 +72,8 @@ async function programs(browser) {
       await page.selectOption("#device", device);
       await run(page);
       const result = (await text(page, "result")).replace("Result: ", "");
-      const right = expected(example);
+      const { written, right } = expected(example);
+      assert.equal(await text(page, "output"), written, `${example.file} on ${device}`);
       assert.equal(await text(page, "diagnostics"), "", `${example.file} on ${device}`);
       if (right === null) assert.match(result, /^(; run:.*\n%x|# run:.*\n\w+) = f32\[/, example.file);
       else assert.equal(result, right, `${example.file} on ${device}`);
@@ -77,6 +82,47 @@ async function programs(browser) {
     }
     console.log(`example ${number}: ${example.file}`);
   }
+}
+
+/** Each example, chosen from the list, is shown by each tab as `girih emit` shows it. */
+async function forms(browser) {
+  const page = await open(browser);
+  for (const [number, { file, language }] of examples.entries()) {
+    const before = (await asked(page)).filter((verb) => verb === "check").length;
+    await page.selectOption("#examples", String(number));
+    // A shader would keep the worker busy with its kernel.
+    if (number === 0) await page.selectOption("#device", "worker");
+    await answered(page, "check", before + 1);
+    await page.evaluate(() => pause.textContent === "Pause" && pause.click());
+    for (const [tab, form] of Object.entries({ core: "term", ir: "ir", wgsl: "wgsl", net: "net" })) {
+      const isKernel = ["gir", "py"].includes(language);
+      if ((isKernel && tab === "core") || ((isKernel || file.startsWith("shaders/")) && tab === "net")) {
+        assert.ok(await page.locator(`#tab-${tab}`).isHidden(), file);
+        continue;
+      }
+      const shown = page.locator(tab === "net" ? "#book" : `#panel-${tab} pre`);
+      await shown.evaluate((pre) => (pre.textContent = ""));
+      await page.click(`#tab-${tab}`);
+      await page.waitForFunction((pre) => pre.textContent, await shown.elementHandle());
+      // The core of a net is the net itself.
+      await emitted(file, language === "hvm" && tab === "core" ? "net" : form, await shown.textContent());
+      await page.evaluate(() => document.getElementById("tab-result").click());
+    }
+    console.log(`forms of example ${number}: ${file}`);
+  }
+  await close(page);
+}
+
+/** A form as the command line shows it, or the error that it gives instead. What Triton's kernels become depends on what they are given. */
+async function emitted(file, form, shown) {
+  if (file.endsWith(".py")) return assert.match(shown, form === "ir" ? /^(kernel|tile)/m : /@compute/, file);
+  const { succeeded, stdout, stderr } = tried("emit", file, "--as", form);
+  // The page writes the kernels of a file together, and names are numbered through: what they hold is compared by their runs.
+  if (file.endsWith(".gir") && form === "wgsl") return assert.match(shown, /@compute/, file);
+  // The command line shows a shader as kernels alone.
+  if (file.startsWith("shaders/") && form !== "wgsl") assert.match(shown, /^(?!error)[^]*(shader|render)/, `${file} as ${form}`);
+  else if (succeeded) assert.equal(shown.trim(), stdout.trim(), `${file} as ${form}`);
+  else assert.equal(shown.split("\n")[0], stderr.split("\n")[0], `${file} as ${form}`);
 }
 
 /** The pixels of the page's picture at a time. */
@@ -156,7 +202,8 @@ async function nets(browser) {
   for (let step = 1; step <= 6; step++) {
     await page.click("#next");
     await shown(step);
-    assert.ok(await page.evaluate(() => drawing.complete && drawing.naturalWidth > 0), "the picture is drawn");
+    // It is drawn, or this fails.
+    await page.evaluate(() => drawing.decode());
   }
   assert.equal(await text(page, "net"), "49");
   assert.match(await text(page, "rule"), /operate.*normal form/);
@@ -174,9 +221,11 @@ async function waits(browser) {
   await page.fill("#width", "8");
   await page.fill("#height", "8");
   await page.locator(".cm-content").focus();
+  const checks = (await asked(page)).filter((verb) => verb === "check").length;
   await page.keyboard.press("Enter");
-  await page.waitForTimeout(1000);
-  assert.equal(await page.locator("#canvas[data-time]").count(), 0, "nobody has asked for it");
+  await answered(page, "check", checks + 1);
+  assert.deepEqual(new Set(await asked(page)), new Set(["device", "check"]), "nobody has asked for it");
+  assert.equal(await page.locator("#canvas[data-time]").count(), 0);
   await page.click("#run");
   await page.locator('#canvas[width="8"][data-time]').waitFor();
   await playsAgain(page);
@@ -186,7 +235,7 @@ async function waits(browser) {
 /** A shader that was stopped plays again, and a size of which there is no picture is refused. */
 async function playsAgain(page) {
   await page.click("#stop");
-  await statusIs(page, /Stopped|Ready/);
+  await statusIs(page, "Stopped.");
   await page.evaluate(() => delete document.querySelector("#canvas").dataset.time);
   await page.click("#pause");
   await page.locator('#canvas[width="8"][data-time]').waitFor();
@@ -198,7 +247,7 @@ async function playsAgain(page) {
 
 /** A device that is lost is opened anew: while a shader plays, and for the next program. */
 async function loses(browser) {
-  const page = await browser.newPage();
+  const page = await blank(browser);
   await page.route("**/worker.js", async (route) => {
     const answer = await route.fetch();
     const keep = `globalThis.opened = [];
@@ -210,7 +259,6 @@ async function loses(browser) {
       };`;
     await route.fulfill({ response: answer, body: keep + (await answer.text()) });
   });
-  page.setDefaultTimeout(PATIENCE);
   await page.goto(address + (await program("width = 8\nheight = 8\ndef shader(x: u24, y: u24, t: f24) -> u24:\n  return x * y\n")));
   await page.locator("body[data-ready=true]").waitFor();
   await page.click("#run");
@@ -230,14 +278,27 @@ async function loses(browser) {
   await page.close();
 }
 
+/** A mistake in each language: the text, what is underlined of it, in which line, and what is said there. */
+const MISTAKES = [
+  ["bend", "def main(total: f24, count: u24):\n  return total / count\n", "count", 2, /^B0301: expected `f24`.*hint: convert it with `u24\/to_f24`/s],
+  ["bend", "def main():\n  total = 1.5\n  return total / count\n", "count", 3, /^B0201/],
+  ["gir", "kernel @f(%x: buffer) workgroup(4) {\n  store.u32 %x[%y], 2\n}\n", "%y", 2, /^B\d+/],
+  ["py", "import triton\nimport triton.language as tl\n\n@triton.jit\ndef f(x_ptr):\n    tl.store(x_ptr, unknown)\n\n# run: f[1](x_ptr=f32.zeros(1))\n", "unknown", 6, /^B\d+/],
+  ["hvm", "@main = (a @other)\n", "@other", 1, /^B\d+/],
+];
+
 async function errors(browser) {
-  const page = await open(browser, await program("def main():\n  total = 1.5\n  return total / count\n"));
-  await statusIs(page, "1 error");
-  const wrong = page.locator(".cm-lintRange-error");
-  assert.equal(await wrong.textContent(), "count");
-  await wrong.hover();
-  assert.match(await page.locator(".cm-tooltip").textContent(), /B0201/);
-  assert.match(await text(page, "diagnostics"), /main\.bend:3:18/);
+  for (const [language, source, underlined, line, said] of MISTAKES) {
+    const page = await open(browser, await program(source, language));
+    await statusIs(page, /^1 error/);
+    const wrong = page.locator(".cm-lintRange-error").first();
+    assert.equal(await wrong.textContent(), underlined, source);
+    await wrong.hover();
+    assert.match(await page.locator(".cm-tooltip").textContent(), said);
+    assert.match(await text(page, "diagnostics"), new RegExp(`main\\.${language}:${line}:`));
+    await close(page);
+  }
+  const page = await open(browser);
   // While it runs, too.
   const divides = "def divide(n: u24) -> u24:\n  return 100 / n\n\ndef main() -> u24:\n  return divide(0)\n";
   await page.goto(address + (await program(divides)));
@@ -248,16 +309,23 @@ async function errors(browser) {
   await close(page);
 }
 
+const ENDLESS = "def main():\n  return go(0)\n\ndef go(n):\n  if n == 1:\n    return n\n  else:\n    return go(n * 2)\n";
+
+/** A program that never ends is stopped, wherever it runs, by the button and by the keyboard; and so is the compiler. */
 async function stops(browser) {
-  const page = await open(browser, await program("def main():\n  return go(0)\n\ndef go(n):\n  if n == 1:\n    return n\n  else:\n    return go(n * 2)\n"));
-  await page.selectOption("#device", "worker");
-  await statusIs(page, "Nothing is wrong.");
-  await page.click("#run");
-  await statusIs(page, "Running");
-  // The page answers meanwhile.
-  await page.click("#tab-core");
-  await page.click("#stop");
-  await statusIs(page, /Stopped|Ready/);
+  const page = await open(browser, await program(ENDLESS));
+  for (const device of ["worker", "webgpu"]) {
+    await page.selectOption("#device", device);
+    await page.locator("#run", { hasText: "Run" }).click();
+    await statusIs(page, "Running");
+    // The page answers meanwhile.
+    await page.click("#tab-core");
+    await page.locator("#panel-core").waitFor();
+    if (device === "worker") await page.click("#stop");
+    else for (const key of ["Escape", "Escape"]) await page.keyboard.press(key);
+    await statusIs(page, "Stopped.");
+    assert.ok(await page.locator("#stop").isDisabled(), "nothing is left to be stopped");
+  }
   await page.goto(address + (await program("def main():\n  return 6 * 7\n")));
   await statusIs(page, "Nothing is wrong.");
   await page.click("#tab-result");
@@ -266,11 +334,29 @@ async function stops(browser) {
   await close(page);
 }
 
+/** A shader whose kernel is compiled, which takes minutes: nothing plays yet, and the worker waits for the device. The adapter goes on with it, so the browser is not used any more. */
+async function stopsTheCompiler() {
+  const browser = await launch(WEBGPU);
+  const page = await open(browser, await program(examples.find(({ file }) => file.endsWith("shadows.bend")).text));
+  await page.locator("#run", { hasText: "Play" }).click();
+  await page.waitForFunction(() => girihQuestions.some(({ verb, isOpen }) => verb === "frame" && isOpen));
+  await page.click("#stop");
+  await statusIs(page, "Stopped.");
+  assert.equal(await page.locator("#canvas[data-time]").count(), 0);
+  assert.equal(await text(page, "trouble"), "");
+  assert.deepEqual(page.messages, []);
+  await browser.close();
+}
+
 async function links(browser) {
   const source = "def main():\n  return \"λ 🌷\"\n";
   const page = await open(browser, await program(source));
   await page.click("#share");
   await page.locator("#shared", { hasText: /[Ll]ink/ }).waitFor();
+  // A check that ends later does not take its place.
+  await page.selectOption("#device", "worker");
+  await answered(page, "check", 2);
+  assert.match(await text(page, "shared"), /[Ll]ink/);
   const other = await open(browser, new URL(page.url()).hash);
   assert.equal((await other.locator(".cm-line").allTextContents()).join("\n"), source);
   await close(other);
@@ -298,21 +384,96 @@ async function keyboard(browser) {
   await close(page);
 }
 
-async function withoutWebgpu() {
-  const browser = await launch(WITHOUT_WEBGPU);
-  const page = await open(browser, await program(examples.find(({ file }) => file.endsWith("sort.bend")).text));
-  assert.match(await text(page, "notice"), /There is no WebGPU here: .*\. Everything runs in the worker/);
+/** The languages' words have colours, light and dark; on a phone nothing is wider than the screen; what Link answers is in sight. */
+async function looks(browser) {
+  const backgrounds = new Set();
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await open(browser, "", { colorScheme, viewport: { width: 390, height: 844 } });
+    await page.selectOption("#device", "worker");
+    for (const name of ["sort.bend", "softmax.py", "softmax.gir", "square.hvm"]) {
+      await page.selectOption("#examples", String(examples.findIndex(({ file }) => file.endsWith(`web/examples/${name}`))));
+      const colours = await page.locator(".cm-line span").evaluateAll((words) => words.map((word) => getComputedStyle(word).color));
+      assert.ok(new Set(colours).size >= (name.endsWith(".hvm") ? 2 : 4), `${name}: ${[...new Set(colours)]}`);
+      await answered(page, "check", 1);
+      const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      assert.ok(wide <= screen, `${name}: ${wide} of ${screen} pixels`);
+    }
+    backgrounds.add(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
+    await page.click("#share");
+    const shared = page.locator("#shared", { hasText: /[Ll]ink/ });
+    await shared.waitFor();
+    const { y, height } = await shared.boundingBox();
+    assert.ok(y + height <= 844 + (await page.evaluate("scrollY")), "the answer is in sight");
+    await close(page);
+  }
+  assert.equal(backgrounds.size, 2, "light and dark differ");
+}
+
+/** The page's policy lets no text become code, and what is loaded is small. */
+async function policy(browser) {
+  const page = await blank(browser);
+  await page.goto(address);
+  await page.locator("body[data-ready=true]").waitFor();
+  const policy = await page.locator("meta[http-equiv=Content-Security-Policy]").getAttribute("content");
+  assert.match(policy, /^default-src 'none'; script-src 'self' 'wasm-unsafe-eval';/);
+  assert.doesNotMatch(policy, /'unsafe-(eval|inline)'/);
+  // A timer with a text is code from a text: it is refused, and an event tells.
+  const refused = await page.evaluate(
+    () =>
+      new Promise((told) => {
+        document.addEventListener("securitypolicyviolation", ({ blockedURI }) => told(blockedURI), { once: true });
+        setTimeout("globalThis.hasRun = true");
+      }),
+  );
+  assert.equal(refused, "eval");
+  assert.equal(await page.evaluate("globalThis.hasRun"), undefined);
+  const module = gzipSync(Buffer.from(await (await fetch(new URL("compiler_bg.wasm", address))).arrayBuffer()), { level: 9 });
+  assert.ok(module.length < MOST_BYTES, `the compiler has ${module.length} bytes, compressed`);
+  await page.close();
+}
+
+/** Everything runs in the worker, and the page says why. */
+async function inTheWorker(page, why) {
+  const notice = await text(page, "notice");
+  assert.match(notice, /^There is no WebGPU here: .*\. Everything runs in the worker.*Chrome and Edge from 137/);
+  assert.match(notice, why);
   assert.equal(await page.inputValue("#device"), "worker");
+  assert.ok(await page.locator("#device option[value=webgpu]").evaluate((option) => option.disabled));
   await run(page);
   assert.match(await text(page, "result"), /^Result: \[4, 15, 26/);
+  await page.goto(address + (await program(examples.find(({ file }) => file.endsWith("softmax.gir")).text, "gir")));
+  // It has run when its result is there, which says what it was.
+  await statusIs(page, "Nothing is wrong.");
+  await run(page);
+  assert.match(await text(page, "result"), /%x = f32\[/);
   await page.goto(address + (await program("def shader(x: u24, y: u24, t: f24) -> u24:\n  return x + y\n")));
   await page.locator("#run", { hasText: "Play" }).click();
   await page.locator("#canvas[data-time]").waitFor();
   await close(page);
+}
+
+async function withoutWebgpu() {
+  const browser = await launch(WITHOUT_WEBGPU);
+  const sort = await program(examples.find(({ file }) => file.endsWith("sort.bend")).text);
+  await inTheWorker(await open(browser, sort), /this browser has no WebGPU|no adapter/);
   await browser.close();
 }
 
-const parts = [programs, errors, stops, links, waits, loses, nets, keyboard, shaders, shadersOnWebgpu, withoutWebgpu];
+/** A browser with WebGPU that cannot suspend WebAssembly. */
+async function withoutSuspending(browser) {
+  const page = await blank(browser);
+  await page.route("**/worker.js", async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, body: `delete WebAssembly.Suspending; ${await answer.text()}` });
+  });
+  await page.goto(address + (await program(examples.find(({ file }) => file.endsWith("sort.bend")).text)));
+  await page.locator("body[data-ready=true]").waitFor();
+  await inTheWorker(page, /cannot suspend/);
+}
+
+const parts = [
+  programs, forms, errors, stops, stopsTheCompiler, links, waits, loses, nets, keyboard, looks, policy, shaders, shadersOnWebgpu, withoutSuspending, withoutWebgpu,
+];
 const browser = await launch(WEBGPU);
 try {
   for (const part of wanted.length === 0 ? parts : parts.filter(({ name }) => wanted.includes(name))) {

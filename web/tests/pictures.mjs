@@ -1,9 +1,9 @@
 // Takes the pictures of the documentation: `node pictures.mjs ADDRESS [FOLDER]`, where ADDRESS is where the page is served; `docs/images` if no folder is named.
 
-import { chromium } from "playwright-core";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toFragment } from "../page/link.mjs";
+import { WEBGPU, launch } from "./browser.mjs";
 
 const [address, folder = fileURLToPath(new URL("../../docs/images", import.meta.url))] = process.argv.slice(2);
 const examples = await (await fetch(new URL("examples.json", address))).json();
@@ -47,10 +47,7 @@ const pictures = [
   },
 ];
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu-watchdog", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"],
-});
+const browser = await launch(WEBGPU);
 for (const { name, program, then, phone, colorScheme = "light" } of pictures) {
   const viewport = phone ? { width: 390, height: 844 } : { width: 1180, height: 660 };
   const page = await browser.newPage({ viewport, colorScheme, deviceScaleFactor: phone ? 2 : 1 });
@@ -58,6 +55,8 @@ for (const { name, program, then, phone, colorScheme = "light" } of pictures) {
   await page.locator("body[data-ready=true]").waitFor();
   await then(page);
   await page.evaluate(() => (scrollTo(0, 0), document.activeElement.blur()));
+  // A field that is left may ask for a picture once more.
+  await page.locator("#stop:disabled").waitFor();
   await page.screenshot({ path: join(folder, `${name}.png`) });
   await page.close();
 }

@@ -60,7 +60,8 @@ impl Maker<'_> {
     }
 
     fn kernel(&self, compiled: &Compiled, entry: &Entry) -> Result<Program, Vec<Diagnostic>> {
-        let strict = self.caps.has(Feature::StrictFloats);
+        // Strict kernels go to the driver as SPIR-V.
+        let strict = !emit::IN_A_PAGE && self.caps.has(Feature::StrictFloats);
         let shader = render_module(&compiled.module, &[entry.kernel], Options { caps: self.caps, strict })?;
         let one = |error: Diagnostic| vec![error];
         let info = emit::validate(&shader).map_err(one)?;

@@ -59,9 +59,12 @@ fn shaders_are_right_and_have_a_kernel() {
     for (path, file) in files {
         let checked = check(&file);
         assert!(checked.shader.is_some(), "{}: {}", path.display(), checked.findings.text);
-        let mut painting = run::painting(&file, Device::Worker, Some([8, 6])).expect("it is a shader");
+        let mut painting =
+            run::shader(&file).and_then(|it| run::painting(&it, Device::Worker, Some([8, 6]))).expect("it is a shader");
         assert_eq!(painting.frame(1.0).expect("it paints").pixels.len(), 48, "{}", path.display());
         let core = forms::show(&file, forms::Form::Core);
         assert!(matches!(&core, forms::Shown::Text { text } if !text.is_empty()), "{}: {core:?}", path.display());
+        let ir = forms::show(&file, forms::Form::Ir);
+        assert!(matches!(&ir, forms::Shown::Text { text } if text.contains("fn @")), "{}: {ir:?}", path.display());
     }
 }

@@ -1,0 +1,58 @@
+// Chromium for the tests, and what a page asks its workers: so that a test waits for an answer, and not for some time.
+
+import { chromium } from "playwright-core";
+
+/** WebGPU's software adapter. A pipeline takes it seconds, after which the browser's watchdog would end it on a busy machine. */
+export const WEBGPU = ["--disable-gpu-watchdog", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"];
+export const WITHOUT_WEBGPU = ["--disable-gpu", "--disable-features=WebGPU"];
+/** What a machine with two cores needs for anything here, many times over: it only ends what hangs. */
+export const PATIENCE = 240_000;
+
+/** Chromium is `CHROMIUM`, or `chromium` on the path. */
+export const launch = (flags) =>
+  chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox", ...flags] });
+
+/** In the page, before its own scripts: notes each question to a worker, and whether it was answered. */
+function note() {
+  const questions = [];
+  globalThis.girihQuestions = questions;
+  globalThis.Worker = class extends Worker {
+    constructor(...given) {
+      super(...given);
+      this.addEventListener("message", ({ data: { id } }) => {
+        const asked = questions.find((question) => question.worker === this && question.id === id);
+        if (asked) asked.isOpen = false;
+      });
+    }
+    postMessage(question, ...given) {
+      questions.push({ worker: this, id: question.id, verb: question.verb, isOpen: true });
+      super.postMessage(question, ...given);
+    }
+    terminate() {
+      for (const question of questions) if (question.worker === this) question.isOpen = false;
+      super.terminate();
+    }
+  };
+}
+
+/** A page that is not opened yet. Its `messages` are what it says on the console. */
+export async function blank(browser, options = {}) {
+  const page = await browser.newPage(options);
+  page.setDefaultTimeout(PATIENCE);
+  await page.addInitScript(note);
+  page.messages = [];
+  page.on("console", (message) => page.messages.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => page.messages.push(String(error)));
+  return page;
+}
+
+/** What the workers were asked, in turn. */
+export const asked = (page) => page.evaluate(() => girihQuestions.map(({ verb }) => verb));
+
+/** Waits until they were asked something so many times, and have answered all. */
+export const answered = (page, verb, times) =>
+  page.waitForFunction(
+    ([verb, times]) =>
+      girihQuestions.every(({ isOpen }) => !isOpen) && girihQuestions.filter((question) => question.verb === verb).length >= times,
+    [verb, times],
+  );
