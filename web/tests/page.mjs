@@ -117,7 +117,7 @@ async function forms(browser) {
 async function emitted(file, form, shown) {
   if (file.endsWith(".py")) return assert.match(shown, form === "ir" ? /^(kernel|tile)/m : /@compute/, file);
   const { succeeded, stdout, stderr } = tried("emit", file, "--as", form);
-  // The page writes the kernels of a file together, and names are numbered through: what they hold is compared by their runs.
+  // The two differ in how they expand functions: what such a kernel computes is compared by its run.
   if (file.endsWith(".gir") && form === "wgsl") return assert.match(shown, /@compute/, file);
   // The command line shows a shader as kernels alone.
   if (file.startsWith("shaders/") && form !== "wgsl") assert.match(shown, /^(?!error)[^]*(shader|render)/, `${file} as ${form}`);

@@ -115,3 +115,15 @@ def test_long_lists_are_few_kernels(count):
     assert is_done, roots
     for a, b in zip(roots, tensors, strict=True):
         torch.testing.assert_close(a.cpu(), b.sqrt())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32])
+def test_numbers_that_change_from_call_to_call(dtype):
+    tensors = [(torch.rand(3, 5) * 10).to(dtype) for _ in range(4)]
+    there = [tensor.to("girih") for tensor in tensors]
+    numbers = [2, 3, 5, -7, 11] if dtype == torch.int32 else [0.5, 0.25, -0.0, float("inf"), float("nan"), 3.0]
+    for number in numbers:
+        torch._foreach_mul_(tensors, number)
+        torch._foreach_mul_(there, number)
+        for a, b in zip([*there, *torch._foreach_add(there, number)], [*tensors, *torch._foreach_add(tensors, number)], strict=True):
+            torch.testing.assert_close(a.cpu(), b, equal_nan=True)

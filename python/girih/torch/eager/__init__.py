@@ -39,9 +39,11 @@ def run(operation, *args, **kwargs):
 def on_device(operation, args, kwargs):
     """Whether there is a plan for a call, and the call's result, or why there is none."""
     planned = _planned(operation, args, kwargs)
-    if isinstance(planned, str):
-        return False, planned
-    plan, call = planned
+    return (False, planned) if isinstance(planned, str) else computed(*planned)
+
+
+def computed(plan, call):
+    """Whether a plan has computed a call, and the call's result, or why it has not."""
     try:
         return True, plan.run(call)
     except calls.NoPlan as problem:
@@ -168,7 +170,7 @@ def register() -> None:
     """Makes this what runs where the device has no operation of its own."""
     _library.fallback(run, "PrivateUse1")
     composed.register(run)
-    lists.register(on_device, _planned)
+    lists.register(_planned, computed)
 
 
 _library = torch.library.Library("_", "IMPL")

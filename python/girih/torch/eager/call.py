@@ -97,7 +97,7 @@ class _Describer:
         if type(value) in (list, tuple):
             return type(value)(self._value(item) for item in value)
         if is_tensor and type(value) in (bool, int, float) or self.hoists and type(value) in (int, float):
-            return self._tensor(host.number(value, (*self.given_args, *self.given_kwargs.values())))
+            return self._tensor(number(value, (*self.given_args, *self.given_kwargs.values())))
         if isinstance(value, torch.Generator):
             raise NoPlan("it is given a generator of random numbers")
         return value
@@ -108,7 +108,7 @@ class _Describer:
             place = (tensor.untyped_storage().data_ptr(), tensor.storage_offset(), kind)
         elif tensor.device.type == "cpu" and tensor.dim() == 0:
             place = id(tensor)
-            tensor = self._number(tensor)
+            tensor = _short(tensor)
             kind = (tensor.dtype, tensor.device.type)
         else:
             raise NoPlan(f"it is given a tensor of {tensor.device} beside ones of girih")
@@ -117,12 +117,6 @@ class _Describer:
             self.tensors.append(tensor)
             self.keys.append(kind)
         return self.indices[place]
-
-    def _number(self, tensor):
-        """A number of Python's that PyTorch has wrapped takes part in arithmetic in the default type: kernels need no `float64` for it."""
-        if tensor.dtype == torch.float64 and torch.result_type(_integers(), tensor) != torch.float64:
-            return tensor.to(torch.float32)
-        return tensor
 
     def _apart(self, args, kwargs):
         """Takes copies of tensors that are read, and share memory in another layout with one that is written to."""
@@ -160,6 +154,18 @@ class _Describer:
     def _kind(tensor):
         """What plans depend on of a tensor of the device."""
         return tensor.dtype, tensor.device.type, tensor.size(), tensor.stride(), tensor.storage_offset() * tensor.element_size() % 16 == 0
+
+
+def number(value, beside) -> torch.Tensor:
+    """A number as a tensor of the host, which a plan takes in the place of the number."""
+    return _short(host.number(value, beside))
+
+
+def _short(tensor):
+    """A number of Python's that PyTorch has wrapped takes part in arithmetic in the default type: kernels need no `float64` for it."""
+    if tensor.dtype == torch.float64 and torch.result_type(_integers(), tensor) != torch.float64:
+        return tensor.to(torch.float32)
+    return tensor
 
 
 @functools.cache

@@ -4,18 +4,19 @@ Invariant: a list whose tensors differ in their types, or meet others of another
 """
 
 import functools
-import operator
 
 import torch
 
 from girih.torch import device, storages
+from girih.torch.eager import call as calls
+from girih.torch.eager.plan import Plan
 
 _aten = torch.ops.aten
 _library = torch.library.Library("aten", "IMPL")
 _PLAIN = ("neg", "abs", "sqrt", "rsqrt", "reciprocal", "sign")
 _WITH_ONE = ("add", "sub", "mul", "div", "maximum", "minimum", "clamp_min", "clamp_max")
 _WITH_TWO = ("addcmul", "addcdiv")
-# Plans of calls in place, by what they depend on.
+# Plans, by what they depend on, and where each of their tensors comes from.
 _known, _MOST = {}, 1024
 # PyTorch's composition for lists, which calls the operation of each tensor's own device.
 _EACH = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
@@ -62,7 +63,7 @@ def _are_alike(lists) -> bool:
 
 
 def _kind(operation, args, kwargs, tensors):
-    """What the plan of a call in place depends on, where its tensors have no memory in common; else `None`. It takes a tenth of the time that a description of the call takes."""
+    """What the plan of a call depends on, where its tensors have no memory in common; else `None`. It takes a tenth of the time that a description of the call takes."""
     places = []
     for tensor in tensors:
         place = tensor.data_ptr()
@@ -78,32 +79,65 @@ def _kind(operation, args, kwargs, tensors):
     return operation, tuple(kwargs), tuple(numbers), layouts, torch.get_default_dtype(), device.current()
 
 
-def _call(on_device, planned, operation, *args, **kwargs):
+def _call(planned, computed, operation, *args, **kwargs):
     operation, args = _with_one_number(operation, args)
     lists = [value for value in args if isinstance(value, (list, tuple)) and (not value or isinstance(value[0], torch.Tensor))]
     if operation._overloadname == "ScalarList" or not _are_alike(lists):
         return operation.redispatch(_EACH, *args, **kwargs)
-    kind = None
-    if not operation._schema.returns and not any(isinstance(value, torch.Tensor) for value in args):
-        tensors = [tensor for tensors in lists for tensor in tensors]
-        kind = _kind(operation, args, kwargs, tensors)
-        plan = _known.get(kind)
-        if plan is not None:
-            return plan.repeat(tensors)
-    is_done, result = on_device(operation, args, kwargs)
+    tensors = [tensor for tensors in lists for tensor in tensors]
+    has_numbers = any(isinstance(value, torch.Tensor) for value in args)
+    kind = None if has_numbers else _kind(operation, args, kwargs, tensors)
+    known = _known.get(kind) or _known.get(_of_any_numbers(kind))
+    if known is not None:
+        plan, places = known
+        return plan.repeat(_in_order(places, tensors, args, kwargs))
+    found = planned(operation, args, kwargs)
+    is_done, result = (False, found) if isinstance(found, str) else computed(*found)
     if not is_done:
         return operation.redispatch(_EACH, *args, **kwargs)
     if kind is not None:
-        found = planned(operation, args, kwargs)
-        # Numbers that are tensors, and tensors that are copies, are those of one call alone.
-        if not isinstance(found, str) and len(found[1].tensors) == len(tensors) and all(map(operator.is_, found[1].tensors, tensors)):
-            if len(_known) >= _MOST:
-                _known.clear()
-            _known[kind] = found[0]
+        _keep(kind, tensors, *found)
     return result
 
 
-def register(on_device, planned) -> None:
-    """Registers them. `on_device` says whether it has computed a call, and the result; `planned` gives a call's plan."""
+def _of_any_numbers(kind):
+    """The kind of all calls that differ in numbers alone, where a plan takes these as tensors."""
+    if kind is None:
+        return None
+    operation, names, numbers, layouts, *rest = kind
+    # Whole numbers may be beyond what tensors of whole numbers hold.
+    if not layouts[0][0].is_floating_point:
+        return None
+    return (operation, names, tuple([ty for ty, _ in numbers]), layouts, *rest)
+
+
+def _keep(kind, tensors, plan, call):
+    """Keeps the plan of a call, with where each of its tensors comes from: a place in the lists, or `None` for the next number."""
+    # A copy of a tensor is one of this call alone.
+    if not isinstance(plan, Plan) or not plan.can_be_repeated() or len({id(tensor) for tensor in tensors}) != len(tensors):
+        return
+    by_identity = {id(tensor): place for place, tensor in enumerate(tensors)}
+    places = [by_identity.get(id(tensor)) for tensor in call.tensors]
+    numbers = [tensor for tensor, place in zip(call.tensors, places) if place is None]
+    if len(places) - len(numbers) != len(tensors) or any(tensor.device.type != "cpu" for tensor in numbers):
+        return
+    if call.is_hoisted and len(numbers) != len(kind[2]) or not call.is_hoisted and numbers:
+        return
+    if len(_known) >= _MOST:
+        _known.clear()
+    kind = _of_any_numbers(kind) if call.is_hoisted else kind
+    if kind is not None:
+        _known[kind] = plan, places
+
+
+def _in_order(places, tensors, args, kwargs):
+    """The tensors of a call in the order of its plan."""
+    values = (*args, *kwargs.values())
+    numbers = iter([value for value in values if isinstance(value, (int, float))])
+    return [calls.number(next(numbers), values) if place is None else tensors[place] for place in places]
+
+
+def register(planned, computed) -> None:
+    """Registers them. `planned` gives the plan of a call and the call's description, `computed` says whether a plan has computed a call, and the result."""
     for operation in _overloads():
-        _library.impl(operation._schema.name.removeprefix("aten::") + f".{operation._overloadname}".removesuffix(".default"), functools.partial(_call, on_device, planned, operation), "PrivateUse1")
+        _library.impl(operation._schema.name.removeprefix("aten::") + f".{operation._overloadname}".removesuffix(".default"), functools.partial(_call, planned, computed, operation), "PrivateUse1")

@@ -31,11 +31,20 @@ class Plan:
         """Computes a call of this kind."""
         made = iter(self._compiled(list(call.tensors)) if self._is_tried else self._try(call))
         results = [self._given(call, place) if place else rebuilt(made) for place, rebuilt in zip(self._returned, self._rebuilt)]
-        return results[0] if len(results) == 1 else tuple(results) if results else None
+        return self._results(results)
+
+    def can_be_repeated(self) -> bool:
+        """Whether it was run, and all results are new."""
+        return self._is_tried and not any(self._returned)
 
     def repeat(self, tensors):
-        """Computes a call that gives nothing new, of a kind that was computed before, with these tensors."""
-        self._compiled(tensors)
+        """Computes a call of this kind whose results are all new, with these tensors."""
+        made = iter(self._compiled(tensors))
+        return self._results([rebuilt(made) for rebuilt in self._rebuilt])
+
+    @staticmethod
+    def _results(results):
+        return results[0] if len(results) == 1 else tuple(results) if results else None
 
     def _try(self, call):
         """The first run compiles kernels. Raises `NoPlan` if the device refuses one; what the call writes to is then as it was."""
