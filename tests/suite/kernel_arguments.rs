@@ -248,7 +248,7 @@ fn prepared_launches_take_any_memory() {
             assert_eq!(made, wanted, "{shared}, {first} on {}", device.info().name);
         }
         let buffer = device.array(&numbers).expect("there is memory").buffer().clone();
-        let error = launch.launch(&[buffer.clone()]).expect_err("one is missing");
+        let error = launch.launch(std::slice::from_ref(&buffer)).expect_err("one is missing");
         assert!(error.to_string().contains("the launch takes 2 memories, and is given 1"), "{error}");
         let none = PreparedLaunch::new(kernel.clone(), &device, [1, 0, 1], slots());
         none.launch(&[buffer.clone(), buffer.clone()]).expect("nothing runs");
