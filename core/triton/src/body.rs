@@ -98,7 +98,7 @@ pub(super) struct Body<'m, 'a> {
 }
 
 /// How deep calls may go.
-const DEPTH: usize = 64;
+const DEPTH: usize = 32;
 
 impl<'m, 'a> Body<'m, 'a> {
     pub(super) fn new(module: &'m mut Module<'a>, file: FileId, function: girih_ir::Function) -> Body<'m, 'a> {
