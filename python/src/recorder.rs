@@ -44,6 +44,7 @@ pub(crate) fn spoil() {
 /// Memory was made for a tensor of a layout.
 pub(crate) fn made(buffer: &Buffer, layout: &Layout) {
     with_recorder(|recorder| {
+        recorder.is_spoilt |= *buffer.owner() != recorder.device;
         let memory = recorder.add(buffer, Origin::Made(layout.clone()));
         recorder.steps.push(Step::Make { memory, bytes: buffer.bytes() });
     });
@@ -63,6 +64,7 @@ pub(crate) fn launched(launch: &Py<Prepared>, py: Python<'_>, addresses: &[u64])
 /// Bytes from a byte of a buffer on were filled with zero.
 pub(crate) fn cleared(buffer: &Buffer, offset: u64, bytes: u64) {
     with_recorder(|recorder| {
+        recorder.is_spoilt |= *buffer.owner() != recorder.device;
         let at = recorder.place_in(buffer, offset);
         recorder.steps.push(Step::Clear { at, bytes });
     });
@@ -71,6 +73,7 @@ pub(crate) fn cleared(buffer: &Buffer, offset: u64, bytes: u64) {
 /// Bytes were copied from one buffer of the device to another.
 pub(crate) fn copied(from: (&Buffer, u64), to: (&Buffer, u64), bytes: u64) {
     with_recorder(|recorder| {
+        recorder.is_spoilt |= *to.0.owner() != recorder.device;
         let (from, to) = (recorder.place_in(from.0, from.1), recorder.place_in(to.0, to.1));
         recorder.steps.push(Step::Copy { from, to, bytes });
     });
@@ -136,10 +139,8 @@ impl Recorder {
                 given.push(None);
                 continue;
             }
-            if !argument.hasattr(intern!(argument.py(), "data_ptr"))? {
-                return Ok(None);
-            }
-            let Some((buffer, first)) = place_of(address(&argument)?) else { return Ok(None) };
+            // What has no address is no plain tensor.
+            let Some((buffer, first)) = address(&argument).ok().and_then(place_of) else { return Ok(None) };
             let recorder = found.get_or_insert_with(|| Recorder::on(buffer.owner()));
             if *buffer.owner() != recorder.device {
                 return Ok(None);
