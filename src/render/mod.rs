@@ -31,6 +31,7 @@ mod on_device;
 mod output;
 mod painting;
 mod picture;
+mod preview;
 mod read_pixels;
 mod shader;
 mod signature;

@@ -20,6 +20,15 @@ pub struct Painting {
     painter: Box<dyn Painter>,
     sources: Sources,
     size: Size,
+    /// The picture that is painted in parts.
+    begun: Option<Begun>,
+}
+
+/// A picture, its time, and how many of its branches are painted.
+struct Begun {
+    frame: Frame,
+    time: f32,
+    branches: usize,
 }
 
 impl Shader {
@@ -33,7 +42,7 @@ impl Shader {
         let motif = self.motif(size, &resources, options)?;
         let interrupt: Arc<AtomicBool> = options.interrupt.clone().unwrap_or_default();
         let painter = motif.painter(&interrupt);
-        Ok(Painting { motif, painter, sources: self.warnings().sources.clone(), size })
+        Ok(Painting { motif, painter, sources: self.warnings().sources.clone(), size, begun: None })
     }
 }
 
@@ -53,16 +62,38 @@ impl Painting {
     /// # Errors
     /// If the program fails, or the device does.
     pub fn frame(&mut self, time: f32) -> Result<Frame, Error> {
-        let mut frame = Frame { size: self.size, pixels: vec![], cells: 0, evaluation: Duration::ZERO };
-        for branch in self.motif.branches() {
+        self.begun = None;
+        loop {
+            if let Some(frame) = self.part(time, Duration::MAX)? {
+                return Ok(frame);
+            }
+        }
+    }
+
+    /// Paints the picture at a time for about so long, and gives it when it is done; none if it goes on with the next call. A call for another time begins that picture.
+    ///
+    /// # Errors
+    /// As [`frame`](Self::frame).
+    pub fn part(&mut self, time: f32, limit: Duration) -> Result<Option<Frame>, Error> {
+        let started = Instant::now();
+        let begun = self.begun.take().filter(|begun| begun.time.to_bits() == time.to_bits());
+        let empty = Frame { size: self.size, pixels: vec![], cells: 0, evaluation: Duration::ZERO };
+        let mut now = begun.unwrap_or(Begun { frame: empty, time, branches: 0 });
+        let frame = &mut now.frame;
+        for branch in self.motif.branches().into_iter().skip(now.branches) {
+            if started.elapsed() >= limit {
+                self.begun = Some(now);
+                return Ok(None);
+            }
             let mut pixels = Vec::with_capacity(branch.pixels(self.size).len());
             let begun = Instant::now();
             let painted = self.painter.paint(branch, time, &mut pixels);
             frame.cells += painted.map_err(|error| Error::new(self.sources.clone(), vec![error]))?;
             frame.evaluation += self.painter.evaluation().unwrap_or_else(|| begun.elapsed());
             frame.pixels.append(&mut pixels);
+            now.branches += 1;
         }
-        Ok(frame)
+        Ok(Some(now.frame))
     }
 }
 

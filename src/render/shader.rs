@@ -32,11 +32,11 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// `step(state, t: f24)`, which give the first state and the one that follows.
 #[derive(Clone, Debug)]
 pub struct Shader {
-    program: girih_term::Program,
-    sources: Sources,
+    pub(super) program: girih_term::Program,
+    pub(super) sources: Sources,
     warnings: Report,
-    kind: Kind,
-    size: Size,
+    pub(super) kind: Kind,
+    pub(super) size: Size,
     rate: u32,
 }
 

@@ -73,11 +73,12 @@ export class Shader {
   async frame(canvas, time) {
     const { width, height } = canvas;
     if (this.#ready?.width !== width || this.#ready?.height !== height) {
-      this.#ready = { width, height, made: this.#compiler.ask("paint", this.#file, this.#device, [width, height]) };
+      this.#ready = { width, height, made: this.#make(canvas, time) };
     }
     const made = await this.#ready.made;
     if (!made.width) throw new GirihError(made);
-    const { pixels, ...said } = await this.#compiler.ask("frame", time);
+    const { pixels, isLate, ...said } = await this.#compiler.ask("frame", time);
+    if (isLate) return;
     if (!pixels) {
       this.forget();
       throw new GirihError(said);
@@ -85,6 +86,18 @@ export class Shader {
     // The canvas may have got another size meanwhile; the next picture has it.
     if (pixels.length !== 4 * canvas.width * canvas.height) return;
     canvas.getContext("2d").putImageData(new ImageData(pixels, width, height), 0, 0);
+  }
+
+  /** Makes it ready, for which a device may take seconds; a coarse picture stands there meanwhile. */
+  async #make(canvas, time) {
+    const { width, height } = canvas;
+    const coarse = await this.#compiler.ask("preview", this.#file, [width, height], time);
+    if (coarse) {
+      const small = new OffscreenCanvas(coarse.width, coarse.height);
+      small.getContext("2d").putImageData(new ImageData(coarse.pixels, coarse.width, coarse.height), 0, 0);
+      canvas.getContext("2d").drawImage(small, 0, 0, width, height);
+    }
+    return this.#compiler.ask("paint", this.#file, this.#device, [width, height]);
   }
 
   /** What was made ready is gone. */

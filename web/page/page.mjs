@@ -104,19 +104,38 @@ function invite() {
   $("rate").textContent = "This shader came with a link. Play runs it.";
 }
 
-/** Makes the shader of the text ready, and shows it: playing, unless it was paused. */
+/** What the worker makes ready now. */
+let made = null;
+/** When it is known what can run programs; nothing before somebody has asked. */
+let found = null;
+
+/** Makes the shader of the text ready, and shows it: a coarse picture at once, then playing, unless it was paused. */
 async function paint(own) {
   const mine = (wish += 1);
   player.pause();
   isReady = false;
   const wanted = [$("width"), $("height")].map((field, side) => (field.value ? Number(field.value) : own[side]));
-  const answer = await ask("paint", file(), $("device").value, wanted);
+  const coarse = await ask("preview", file(), wanted, player.time);
+  if (mine !== wish) return;
+  if (coarse) {
+    [$("canvas").width, $("canvas").height] = wanted;
+    player.preview(coarse);
+    tab.show("picture");
+  }
+  // A device may take seconds to make a shader ready. Of those that wait meanwhile, the newest counts.
+  await device();
+  while (made) await made;
+  if (mine !== wish) return;
+  made = ask("paint", file(), $("device").value, wanted);
+  const answer = await made;
+  made = null;
   if (!answer || mine !== wish) return;
   $("trouble").textContent = answer.width ? "" : answer.text;
   if (!answer.width) return tab.show("picture");
   isReady = true;
   if (!$("width").value) [$("width").placeholder, $("height").placeholder] = own;
-  [$("canvas").width, $("canvas").height] = [answer.width, answer.height];
+  // Setting a side clears the canvas.
+  if (!coarse) [$("canvas").width, $("canvas").height] = [answer.width, answer.height];
   tab.show("picture");
   // What was wanted meanwhile counts.
   await go(isHeld ? player.seek(player.time) : player.play());
@@ -182,6 +201,7 @@ async function run(what) {
   for (const id of ["output", "result", "diagnostics", "stats"]) $(id).textContent = "";
   isRunning = true;
   status("Running …");
+  await device();
   const ran = await ask("run", file(), $("device").value, $("input").value);
   isRunning = false;
   show();
@@ -199,6 +219,7 @@ function stop() {
   if (!isAtWork()) return;
   running = false;
   isReady = false;
+  wish += 1;
   player.pause();
   compiler.stop();
   buttons();
@@ -252,6 +273,15 @@ function load(program, own = true) {
   return check();
 }
 
+/** When it is known what can run programs. A first coarse picture does not wait for it: it takes a browser a while to begin with a device. */
+function device() {
+  found ??= findDevice().then(() => {
+    hasBegun = true;
+    buttons();
+  });
+  return found;
+}
+
 /** Says in a line what runs programs, where it is not the device. */
 async function findDevice() {
   const answer = await ask("device");
@@ -293,10 +323,9 @@ async function begin() {
     history.replaceState(null, "", location.pathname);
     load(examples[Number($("examples").value)]);
   };
-  await findDevice();
-  hasBegun = true;
   const first = await open(examples[0]);
   $("examples").value = first === examples[0] ? "0" : "";
+  await device();
   document.body.dataset.ready = "true";
 }
 
@@ -312,7 +341,7 @@ async function open(example) {
         : "The link is damaged, so its program cannot be shown; ask for it once more.";
     $("notice").hidden = false;
   }
-  load(program ?? example, program === null);
+  await load(program ?? example, program === null);
   return program ?? example;
 }
 

@@ -57,9 +57,18 @@ export class Player {
     return null;
   }
 
+  /** Shows a coarse picture, as large as the canvas, until the first one is there. */
+  preview({ width, height, pixels }) {
+    const coarse = new OffscreenCanvas(width, height);
+    coarse.getContext("2d").putImageData(new ImageData(pixels, width, height), 0, 0);
+    this.#canvas.getContext("2d", { willReadFrequently: true }).drawImage(coarse, 0, 0, this.#canvas.width, this.#canvas.height);
+    this.#canvas.dataset.preview = `${width}x${height}`;
+  }
+
   async #paint(time, isWanted = () => true) {
     const begun = performance.now();
     const answer = await this.#compiler.ask("frame", time);
+    if (answer.isLate) return null;
     if (!answer.pixels) return answer;
     if (!isWanted()) return null;
     const { width, height } = this.#canvas;

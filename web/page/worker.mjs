@@ -1,4 +1,4 @@
-// The worker: runs the compiler, one question after the other. The page ends it when it has to stop.
+// The worker: runs the compiler. Of what may wait for the device, one question after the other. The page ends it when it has to stop.
 
 import init, * as compiler from "./compiler.js";
 
@@ -27,7 +27,40 @@ function trouble(error) {
   return { internal: true, message: String(error?.message ?? error) };
 }
 
-const verbs = {
+/** How many shaders the page has wanted painted. */
+let wish = 0;
+
+/** When the questions are answered that have come meanwhile. */
+function others() {
+  return new Promise((done) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      done();
+    };
+    port2.postMessage(null);
+  });
+}
+
+/** What never waits: answered at once, also while what was asked before waits for the device. */
+const atOnce = {
+  check: (file) => JSON.parse(compiler.check(JSON.stringify(file))),
+  show: (file, form) => JSON.parse(compiler.show(JSON.stringify(file), form)),
+  step: (file, steps) => JSON.parse(compiler.step(JSON.stringify(file), steps)),
+  preview(file, [width, height], time) {
+    const given = compiler.preview(JSON.stringify(file), width, height, time);
+    if (!given) return null;
+    const sides = new DataView(given.buffer);
+    return {
+      width: sides.getUint32(0, true),
+      height: sides.getUint32(4, true),
+      pixels: new Uint8ClampedArray(given.buffer, 8),
+    };
+  },
+};
+
+/** What may wait for the device: one after the other. */
+const inTurn = {
   async device() {
     if (!("gpu" in navigator)) return { is_there: false, why: "this browser has no WebGPU" };
     if (!suspends) return { is_there: false, why: "this browser cannot suspend WebAssembly while a device works" };
@@ -38,29 +71,36 @@ const verbs = {
     const name = description || [vendor, architecture].filter(Boolean).join(" ");
     return { ...JSON.parse(await compiler.device()), name };
   },
-  check: async (file) => JSON.parse(compiler.check(JSON.stringify(file))),
-  show: async (file, form) => JSON.parse(compiler.show(JSON.stringify(file), form)),
-  step: async (file, steps) => JSON.parse(compiler.step(JSON.stringify(file), steps)),
   run: async (file, device, input) => JSON.parse(await compiler.run(JSON.stringify(file), device, input)),
   paint: async (file, device, [width, height]) =>
     JSON.parse(await compiler.paint(JSON.stringify(file), device, width, height)),
   async frame(time) {
-    const given = await compiler.frame(time);
-    return typeof given === "string" ? JSON.parse(given) : { pixels: given, how: compiler.how() };
+    const mine = wish;
+    for (;;) {
+      const given = await compiler.frame(time);
+      if (typeof given === "string") return JSON.parse(given);
+      if (given) return { pixels: given, how: compiler.how() };
+      await others();
+      // Another shader is to be painted: nobody waits for this picture any more.
+      if (mine !== wish) return { isLate: true };
+    }
   },
 };
 
 const ready = init({ module_or_path: new URL("compiler_bg.wasm", import.meta.url) });
+async function answer({ id, verb, given }) {
+  try {
+    const answer = await (atOnce[verb] ?? inTurn[verb])(...given);
+    postMessage({ id, answer }, answer?.pixels ? [answer.pixels.buffer] : []);
+  } catch (error) {
+    postMessage({ id, trouble: trouble(error) });
+  }
+}
 let last = ready;
-onmessage = ({ data: { id, verb, given } }) => {
-  last = last.then(async () => {
-    try {
-      const answer = await verbs[verb](...given);
-      postMessage({ id, answer }, answer.pixels ? [answer.pixels.buffer] : []);
-    } catch (error) {
-      postMessage({ id, trouble: trouble(error) });
-    }
-  });
+onmessage = ({ data }) => {
+  if (data.verb === "paint") wish += 1;
+  const turn = (data.verb in atOnce ? ready : last).then(() => answer(data));
+  if (data.verb in inTurn) last = turn;
 };
 ready.then(
   () => postMessage({ ready: true }),

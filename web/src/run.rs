@@ -11,7 +11,7 @@ use crate::launches::Launches;
 use girih::devices::{self, Selector};
 use girih::kernels::Kernels;
 use girih::nets::{Nets, Place};
-use girih::render::{Painting, RenderOptions, Shader, Size};
+use girih::render::{Frame, Painting, RenderOptions, Shader, Size};
 use girih::{Code, Diagnostic, Error, RunDevice, RunOptions};
 use girih_base::span::Span;
 use girih_net::reduce::Limits;
@@ -145,9 +145,21 @@ pub fn shader(file: &File) -> Result<Shader, Error> {
 /// # Errors
 /// If there is no picture of this size, or the device cannot paint it.
 pub fn painting(shader: &Shader, device: Device, size: Option<[u32; 2]>) -> Result<Painting, Error> {
+    shader.painting(&RenderOptions { device: device.for_programs(), ..options(size)? })
+}
+
+/// A coarse picture at a time, in seconds; none of a shader whose pictures are trees.
+///
+/// # Errors
+/// If there is no picture of this size, or the program fails.
+pub fn preview(shader: &Shader, size: Option<[u32; 2]>, time: f32) -> Result<Option<Frame>, Error> {
+    shader.preview(&options(size)?, time)
+}
+
+fn options(size: Option<[u32; 2]>) -> Result<RenderOptions, Error> {
     let refused = |message| Error::from(Diagnostic::new(Code::BadArguments, Span::NONE, message));
     let size = size.map(|[width, height]| Size::checked(width, height).map_err(refused)).transpose()?;
-    shader.painting(&RenderOptions { size, memory: MEMORY, device: device.for_programs(), ..RenderOptions::default() })
+    Ok(RenderOptions { size, memory: MEMORY, ..RenderOptions::default() })
 }
 
 #[cfg(test)]

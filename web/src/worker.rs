@@ -1,6 +1,7 @@
 //! What the page's JavaScript calls in the worker. Questions and answers are JSON; pixels are bytes.
 //!
-//! Invariant: one call runs at a time. Those that wait for the device are suspended by the browser, so JavaScript gets promises of them.
+//! Invariant: of the calls that may wait for the device, one is begun when the one before it has ended. They are suspended by the browser, so JavaScript gets promises of them;
+//! while one is, a call that never waits may begin, and it ends before the other goes on. Nothing here is borrowed over a call that may wait.
 
 // wasm-bindgen marks what is suspended as experimental; the page tells apart browsers that cannot do it.
 #![allow(deprecated)]
@@ -16,6 +17,7 @@ use girih::{Code, Error};
 use serde::Serialize;
 use serde_json::json;
 use std::cell::RefCell;
+use std::time::Duration;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -43,21 +45,30 @@ struct Ready {
     size: Option<[u32; 2]>,
 }
 
+/// The shader of a text: one that was checked just now is not compiled again.
+fn shader(file: &File) -> Result<Shader, Error> {
+    let known = CHECKED
+        .with_borrow(|checked| checked.as_ref().filter(|(text, _)| text == file).map(|(_, shader)| shader.clone()));
+    known.map_or_else(|| run::shader(file), Ok)
+}
+
+/// A size that a question names: zeros are none.
+fn size(width: u32, height: u32) -> Option<[u32; 2]> {
+    (width > 0 || height > 0).then_some([width, height])
+}
+
 impl Ready {
-    /// Of a text that was checked just now nothing is compiled twice.
     fn new(file: &File, device: Device, size: Option<[u32; 2]>) -> Result<Ready, Error> {
-        let known = CHECKED
-            .with_borrow(|checked| checked.as_ref().filter(|(text, _)| text == file).map(|(_, shader)| shader.clone()));
-        let shader = known.map_or_else(|| run::shader(file), Ok)?;
+        let shader = shader(file)?;
         Ok(Ready { painting: run::painting(&shader, device, size)?, shader, device, size })
     }
 
-    /// The picture at a time. A device that was lost is opened anew, once.
-    fn frame(&mut self, time: f32) -> Result<Frame, Error> {
-        match self.painting.frame(time) {
+    /// The picture at a time, or none yet. A device that was lost is opened anew, once.
+    fn part(&mut self, time: f32) -> Result<Option<Frame>, Error> {
+        match self.painting.part(time, SLICE) {
             Err(error) if error.code() == Some(Code::DeviceLost) => {
                 self.painting = run::painting(&self.shader, self.device, self.size)?;
-                self.painting.frame(time)
+                self.painting.part(time, SLICE)
             }
             painted => painted,
         }
@@ -119,14 +130,25 @@ pub fn run(question: &str, device: &str, input: &str) -> Result<String, JsError>
     answer(&run::run(&file(question)?, device, input, page_write))
 }
 
+/// A preview of a shader's picture: first its width and height, in four bytes each with the lowest first, then its pixels. Nothing if there is none, or the shader fails: the picture itself will
+/// say why.
+#[wasm_bindgen]
+pub fn preview(question: &str, width: u32, height: u32, time: f32) -> Result<Option<Vec<u8>>, JsError> {
+    let file = file(question)?;
+    let painted = shader(&file).and_then(|shader| run::preview(&shader, size(width, height), time));
+    Ok(painted.ok().flatten().map(|frame| {
+        let sides = [frame.size.width(), frame.size.height()].map(u32::to_le_bytes);
+        [sides.as_flattened(), frame.bytes()].concat()
+    }))
+}
+
 /// Makes a shader ready to paint. An answer without a size says what is wrong.
 #[wasm_bindgen(jspi)]
 pub fn paint(question: &str, device: &str, width: u32, height: u32) -> Result<String, JsError> {
     let device: Device = serde_json::from_value(device.into())?;
-    let size = (width > 0 || height > 0).then_some([width, height]);
     // What is painted now goes first, with its memory.
     PAINTING.take();
-    match Ready::new(&file(question)?, device, size) {
+    match Ready::new(&file(question)?, device, size(width, height)) {
         Ok(ready) => {
             let size = ready.painting.size();
             PAINTING.set(Some(ready));
@@ -136,14 +158,17 @@ pub fn paint(question: &str, device: &str, width: u32, height: u32) -> Result<St
     }
 }
 
-/// The picture at a time: four bytes for each pixel; or, as text, what is wrong.
+/// How long the worker paints before it looks for questions.
+const SLICE: Duration = Duration::from_millis(15);
+
+/// The picture at a time: four bytes for each pixel; or, as text, what is wrong; or nothing, if it has to be asked again to go on with it.
 #[wasm_bindgen(jspi)]
 pub fn frame(time: f32) -> Result<JsValue, JsError> {
     let Some(mut ready) = PAINTING.take() else { return Err(JsError::new("no shader is ready")) };
-    match ready.frame(time) {
+    match ready.part(time) {
         Ok(frame) => {
             PAINTING.set(Some(ready));
-            Ok(js_sys::Uint8ClampedArray::from(frame.bytes()).into())
+            Ok(frame.map_or(JsValue::NULL, |frame| js_sys::Uint8ClampedArray::from(frame.bytes()).into()))
         }
         Err(error) => Ok(answer(&check::Findings::of(&error))?.into()),
     }

@@ -135,6 +135,24 @@ async function picture(page, time) {
   return page.evaluate(`(${pixels})()`);
 }
 
+/** While a device compiles a kernel, the worker answers what needs no device: the coarse picture of the newest text is there first. */
+async function coarse(browser) {
+  const page = await open(browser, await program(examples.find(({ file }) => file.endsWith("plasma.bend")).text));
+  await page.click("#run");
+  await page.locator('#canvas[data-preview="64x48"]').waitFor();
+  const isPainted = () => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((value, at) => at % 4 < 3 && value > 0);
+  assert.ok(await page.evaluate(`(${isPainted})()`), "something is seen");
+  // A text without one: of the shaders that follow each other the last one is painted.
+  await page.locator(".cm-content").focus();
+  for (let number = 0; number < 3; number++) {
+    await page.evaluate("delete canvas.dataset.preview; delete canvas.dataset.time");
+    await page.keyboard.press("Enter");
+    await page.locator('#canvas[data-preview="64x48"]').waitFor();
+  }
+  await page.locator("#canvas[data-time]").waitFor();
+  await close(page);
+}
+
 /** The pixels that the command line draws. */
 async function drawn(page, folder, file, time) {
   const output = join(folder, "frame.png");
@@ -472,7 +490,7 @@ async function withoutSuspending(browser) {
 }
 
 const parts = [
-  programs, forms, errors, stops, stopsTheCompiler, links, waits, loses, nets, keyboard, looks, policy, shaders, shadersOnWebgpu, withoutSuspending, withoutWebgpu,
+  programs, forms, errors, stops, stopsTheCompiler, links, waits, coarse, loses, nets, keyboard, looks, policy, shaders, shadersOnWebgpu, withoutSuspending, withoutWebgpu,
 ];
 const browser = await launch(WEBGPU);
 try {
