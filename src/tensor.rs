@@ -18,7 +18,9 @@ use crate::atomic_file;
 use crate::devices::{Selector, open_device};
 use crate::error::Error;
 use girih_base::span::Span;
-use std::path::Path;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Component, Path};
 use std::sync::{Mutex, PoisonError};
 
 /// The devices that are open for tensors, by the names that they were opened with.
@@ -68,6 +70,45 @@ pub fn load(module: &impl nn::Module, path: impl AsRef<Path>) -> std::result::Re
     let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|error| unusable("read", path, &error))?;
     Ok(weights::from_bytes(module, &bytes)?)
+}
+
+/// Opens a model of an ONNX file. Weights that large models keep in files beside it are read from there.
+///
+/// ```no_run
+/// use girih::devices::Selector;
+/// use girih::tensor;
+///
+/// let device = tensor::open(&Selector::Auto)?;
+/// let model = tensor::open_onnx("resnet50.onnx")?;
+/// let classes = model.run(&device, &[("input", &device.zeros([1, 3, 224, 224]))])?.remove(0);
+/// # Ok::<(), girih::Error>(())
+/// ```
+///
+/// # Errors
+/// If a file cannot be read, or is no such model.
+pub fn open_onnx(path: impl AsRef<Path>) -> std::result::Result<onnx::Model, Error> {
+    let path = path.as_ref();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let bytes = std::fs::read(path).map_err(|error| unusable("read", path, &error))?;
+    let mut external = |name: &str, from: u64, count: Option<u64>| beside(folder, name, from, count);
+    Ok(onnx::Model::read(&bytes, &mut external)?)
+}
+
+/// Bytes of a file in a folder, or in one below it: a model cannot have the command read what is elsewhere.
+fn beside(folder: &Path, name: &str, from: u64, count: Option<u64>) -> std::result::Result<Vec<u8>, String> {
+    let relative = Path::new(name);
+    if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return Err(format!("its elements are in `{name}`, which is not beside the model"));
+    }
+    let path = folder.join(relative);
+    let read = || {
+        let mut file = File::open(&path)?;
+        file.seek(SeekFrom::Start(from))?;
+        let mut bytes = vec![];
+        file.take(count.unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
+        std::io::Result::Ok(bytes)
+    };
+    read().map_err(|error| format!("its elements in `{}` cannot be read: {error}", path.display()))
 }
 
 fn unusable(how: &str, path: &Path, error: &std::io::Error) -> Diagnostic {

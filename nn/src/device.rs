@@ -7,6 +7,7 @@ use girih_base::diag::Diagnostic;
 use girih_ir::Scalar;
 use girih_runtime as runtime;
 use girih_runtime::Element;
+use girih_tensor::lower::stored;
 use girih_tensor::{Graph, Made, NodeId, Number, Shape, TensorType};
 use std::fmt;
 use std::panic::Location;
@@ -70,6 +71,13 @@ impl Device {
     pub fn tensor<T: Element>(&self, elements: &[T], shape: impl AsRef<[u64]>) -> Tensor {
         let ty = TensorType::of(T::SCALAR, shape.as_ref());
         self.given(ty, bytemuck::cast_slice(elements), elements.len())
+    }
+    /// A tensor of elements that are given as bytes, the lowest of each first. A truth value is one byte.
+    #[track_caller]
+    pub fn tensor_of_bytes(&self, element: Scalar, bytes: &[u8], shape: impl AsRef<[u64]>) -> Tensor {
+        let width = stored(element).bytes() as usize;
+        // A rest of an element is one too many.
+        self.given(TensorType::of(element, shape.as_ref()), bytes, bytes.len().div_ceil(width))
     }
     /// A tensor of truth values.
     #[track_caller]

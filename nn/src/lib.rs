@@ -14,6 +14,7 @@
 //! | build a network | [`nn`] |
 //! | train it | [`optim`], [`loss`], [`schedule`] |
 //! | save and load it | [`weights`] |
+//! | run an ONNX model | [`onnx`] |
 //! | write and run a graph of one's own | [`graph`] |
 
 mod compile;
@@ -23,6 +24,7 @@ mod gradient;
 pub mod graph;
 pub mod loss;
 pub mod nn;
+pub mod onnx;
 pub mod optim;
 mod plan;
 mod random;

@@ -20,6 +20,7 @@ mod derivatives;
 pub mod differentiate;
 mod graph;
 mod infer;
+mod integer;
 pub mod interpret;
 pub mod lower;
 pub mod ops;

@@ -215,8 +215,12 @@ impl Tensor {
             _ => Err(error::placed(error::shape(format!("{} is read as one element", self.0.ty)), place)),
         }
     }
-    /// The bytes of its elements.
-    pub(crate) fn bytes(&self) -> crate::Result<Vec<u8>> {
+    /// The bytes of its elements in order, the lowest of each first. A truth value is one byte.
+    ///
+    /// # Errors
+    /// As [`realize`](Self::realize).
+    #[track_caller]
+    pub fn bytes(&self) -> crate::Result<Vec<u8>> {
         let count = self.len() as usize * stored(self.dtype()).bytes() as usize;
         let mut bytes = vec![0; count.next_multiple_of(4).max(4)];
         self.device().runtime().read(&plan::value(self)?, 0, &mut bytes)?;

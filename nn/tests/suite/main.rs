@@ -3,6 +3,7 @@
 mod devices;
 mod errors;
 mod gradients;
+mod onnx;
 mod operations;
 mod plans;
 mod random;

@@ -495,6 +495,12 @@ codes! {
         "A graph is given as many tensors as it has inputs, each with as many elements as its shape says.";
     TensorGradient "B1105" error: "a derivative that does not exist",
         "Derivatives are taken of one float, a tensor without dimensions, with respect to tensors of floats. Sum a tensor to get one float.";
+    OnnxFile "B1106" error: "a file that is no ONNX model",
+        "An ONNX model is a graph of operators with the version of their standard, weights of the types that tensors have, and inputs and outputs that are tensors. A \
+         model is given as many tensors as it has inputs, each of its type.";
+    OnnxOperator "B1107" error: "an operator of ONNX that cannot be imported",
+        "The operator is not among those that are imported, or it is used in a way that has no meaning in a graph whose shapes are known: `docs/tensors.md` lists the \
+         operators. Elements that decide about a shape, such as the operands of `Reshape`, are part of what is compiled.";
 }
 
 impl Code {

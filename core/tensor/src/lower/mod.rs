@@ -21,6 +21,7 @@ pub use memory::Place;
 use super::Made;
 use super::decompose::decompose;
 use super::graph::{Graph, Node, NodeId};
+use super::integer;
 use super::ops::Meaning;
 use super::partial;
 use super::schedule::{Fusion, Group, schedule};
@@ -72,7 +73,7 @@ pub const fn stored(element: Scalar) -> Scalar {
 /// # Errors
 /// If kernels lack an operation on a type, or a tensor is too large.
 pub fn lower(graph: &Graph, fusion: Fusion) -> Made<Lowered> {
-    let graph = share(&partial::split(&decompose(graph)?)?);
+    let graph = share(&partial::split(&integer::sum_products(&decompose(graph)?)?)?);
     let needed = graph.needed();
     graph.ids().filter(|id| needed[id.index()]).try_for_each(|id| supported(&graph, &graph.nodes[id]))?;
     let groups = schedule(&graph, fusion);
@@ -111,9 +112,6 @@ fn supported(graph: &Graph, node: &Node) -> Made<()> {
                 }
                 _has => Ok(()),
             }
-        }
-        Meaning::Matmul if !node.ty.element.is_float() => {
-            refused(format!("kernels have no `{}` of {}", node.op.name(), node.ty.element))
         }
         Meaning::Matmul
         | Meaning::Input
