@@ -1,21 +1,18 @@
 # shellcheck shell=bash
-# Fetches the test data of ONNX's standard, and exports GIRIH_ONNX_DATA. To be sourced after `. .ci/python-tools.sh`.
+# Makes the test data of ONNX's standard by its Python package, and exports GIRIH_ONNX_DATA. To be sourced.
 #
-# They are in a Python wheel, the last one that has those of all operators. They come into a folder outside of the repository (GIRIH_TOOLS, or the user's cache), once.
+# The package comes from PyPI into a virtual environment outside of the repository (GIRIH_TOOLS, or the user's cache), once; so do the data.
 
 girih_onnx_data() {
-  local version=1.16.2
+  local version=1.23.2
   local folder="${GIRIH_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/girih-tools}/onnx-$version"
-  if [ ! -d "$folder" ]; then
-    rm -rf "$folder.new"
-    mkdir -p "$folder.new"
-    # Nothing of the wheel is run, so any Python's will do.
-    python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --python-version 3.11 --implementation cp --abi cp311 \
-      --platform manylinux2014_x86_64 --dest "$folder.new" "onnx==$version" >&2
-    python3 -m zipfile -e "$folder.new"/*.whl "$folder.new"
-    rm "$folder.new"/*.whl
-    mv "$folder.new" "$folder"
+  if [ ! -d "$folder/data" ]; then
+    rm -rf "$folder"
+    python3 -m venv "$folder"
+    "$folder/bin/pip" install --quiet --disable-pip-version-check "onnx==$version" 'numpy>=2,<3' >&2
+    PYTHONWARNINGS=ignore "$folder/bin/python" nn/tests/onnx_data.py "$folder/new"
+    mv "$folder/new" "$folder/data"
   fi
-  export GIRIH_ONNX_DATA="$folder/onnx/backend/test/data"
+  export GIRIH_ONNX_DATA="$folder/data"
 }
 girih_onnx_data

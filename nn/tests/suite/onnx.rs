@@ -212,23 +212,8 @@ fn mistakes_are_told_with_the_node() {
     assert_eq!(asked, [("weights.bin".to_owned(), 0, None)]);
 }
 
-/// Where the standard's test data are: the folder `onnx/backend/test/data` of the package `onnx` 1.16.2.
+/// Where the standard's test data are, as `nn/tests/onnx_data.py` writes them by version 1.23.2 of the package `onnx`.
 const DATA: &str = "GIRIH_ONNX_DATA";
-
-/// What is known to differ from the recorded numbers, and why that is right.
-const OTHER_NUMBERS: &[(&str, &str)] = &[
-    (
-        "averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True",
-        "counts elements beyond the padding, which later versions of the data do not",
-    ),
-    ("cast_FLOAT_to_BFLOAT16", "cuts the digits off; the standard rounds to the nearest"),
-    ("castlike_FLOAT_to_BFLOAT16", "the same"),
-    ("castlike_FLOAT_to_BFLOAT16_expanded", "the same"),
-    ("qlinearmatmul_2D_int8_float16", "wraps where the standard saturates"),
-    ("qlinearmatmul_2D_int8_float32", "the same"),
-    ("qlinearmatmul_3D_int8_float16", "the same"),
-    ("qlinearmatmul_3D_int8_float32", "the same"),
-];
 
 /// The tests of a folder.
 fn folders(root: &Path) -> Vec<PathBuf> {
@@ -275,10 +260,16 @@ fn compare(device: &Device, folder: &Path) -> Result<Option<String>, String> {
             return Ok(Some(format!("output {number} is {}{:?}, not {}", output.dtype(), output.shape(), wanted.ty)));
         }
         let found = Constant { ty: wanted.ty.clone(), bytes: output.bytes().map_err(said)?.into() };
+        // What the standard's own tests allow. Floats of 16 bits are rounded after each step there, and here once: they may differ in their last two digits.
+        let most = match output.dtype() {
+            Scalar::Bf16 => 2e-2,
+            Scalar::F16 => 2e-3,
+            _longer => 1e-3,
+        };
         let (found, wanted) = (found.data(), wanted.data());
         for at in 0..found.len() {
             let (x, y) = (found.get(at).as_float(), wanted.get(at).as_float());
-            if !(x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-5 + 2e-3 * y.abs()) {
+            if !(x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-5 + most * y.abs()) {
                 return Ok(Some(format!("output {number}, element {at} is {x}, not {y}")));
             }
         }
@@ -286,24 +277,21 @@ fn compare(device: &Device, folder: &Path) -> Result<Option<String>, String> {
     Ok(None)
 }
 
-/// Runs models of the standard's test data; each gives the recorded numbers, or is refused by a sentence without a number of this run. Gives how many are right.
-fn run_data(device: &Device, folders: &[PathBuf]) -> (usize, BTreeMap<String, String>) {
-    let (mut right, mut refused, mut wrong) = (0, BTreeMap::new(), vec![]);
+/// Runs models of the standard's test data: each gives the recorded numbers, or is refused. Gives the reasons.
+fn refused(device: &Device, folders: &[PathBuf]) -> BTreeMap<String, String> {
+    let (mut refused, mut wrong) = (BTreeMap::new(), vec![]);
     for folder in folders {
         let name = folder.file_name().expect("a name").to_string_lossy().trim_start_matches("test_").to_owned();
         match compare(device, folder) {
-            Ok(None) => right += 1,
-            Ok(Some(how)) if OTHER_NUMBERS.iter().all(|(known, _)| *known != name) => {
-                wrong.push(format!("{name}: {how}"))
-            }
-            Ok(Some(_)) => {}
+            Ok(None) => {}
+            Ok(Some(how)) => wrong.push(format!("{name}: {how}")),
             Err(why) => {
                 refused.insert(name, why);
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    (right, refused)
+    refused
 }
 
 /// The operator that a sentence says is not there.
@@ -319,16 +307,15 @@ fn the_data_of_the_standard_have_their_numbers() {
         return;
     };
     let folders = folders(Path::new(&root));
-    let (right, refused) = run_data(&cpu(), &folders);
+    let refused = self::refused(&cpu(), &folders);
     let operators: BTreeSet<String> = refused.values().filter_map(|why| missing_operator(why)).collect();
     let others: BTreeMap<&String, &String> =
         refused.iter().filter(|(_, why)| missing_operator(why).is_none()).collect();
     insta::assert_debug_snapshot!("onnx operators that are not there", operators);
     insta::assert_debug_snapshot!("onnx models that are refused otherwise", others);
-    assert!(right + refused.len() + OTHER_NUMBERS.len() >= folders.len(), "{right} of {} are right", folders.len());
     if let Some(wgpu) = wgpu() {
         let share = girih_workbench::share(4);
         let some: Vec<PathBuf> = share.of(folders).collect();
-        run_data(&wgpu, &some);
+        self::refused(&wgpu, &some);
     }
 }

@@ -11,10 +11,11 @@ import torch
 
 from girih.torch import device, storages, tiles
 from girih.torch.launch import prepare
+from girih.torch.library import Library
 from girih.torch.tiles import Shape
 
-_library = torch.library.Library("girih", "DEF")
-_aten_library = torch.library.Library("aten", "IMPL")
+_library = Library("girih", "DEF")
+_aten_library = Library("aten", "IMPL")
 _sdpa = torch.ops.aten.scaled_dot_product_attention.default
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 # Channels of a head that fit into a program's fast memory.

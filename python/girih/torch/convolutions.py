@@ -13,10 +13,11 @@ from torch._subclasses import fake_impls
 
 from girih.torch import device, eager, host, storages, tiles, volumes
 from girih.torch.launch import prepare
+from girih.torch.library import Library
 from girih.torch.products import Sum, prepared, refusal
 from girih.torch.tiles import Shape
 
-_library = torch.library.Library("aten", "IMPL")
+_library = Library("aten", "IMPL")
 _aten = torch.ops.aten
 # Channels below which taps and channels are summed together.
 FEW = 16

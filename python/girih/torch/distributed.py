@@ -14,6 +14,7 @@ import torch.distributed as dist
 from torch.utils import _pytree
 
 from girih.torch import host
+from girih.torch.library import Library
 
 # For each collective the position of the argument that it writes to, if there is one.
 _WRITTEN = {
@@ -45,7 +46,7 @@ def register() -> None:
     if not dist.is_available():
         return
     global _library
-    _library = torch.library.Library("c10d", "IMPL")
+    _library = Library("c10d", "IMPL")
     # PyTorch has kernels of its own for them, which ask a group for an engine that there is not. Replacing them is meant.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Warning only once for all operators")

@@ -3,8 +3,9 @@
 import torch
 
 from girih.torch import device, eager, host, storages
+from girih.torch.library import Library
 
-_library = torch.library.Library("aten", "IMPL")
+_library = Library("aten", "IMPL")
 _HOST = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 
 

@@ -10,9 +10,10 @@ import torch
 
 from girih.torch import device, eager, storages, tiles
 from girih.torch.launch import prepare
+from girih.torch.library import Library
 from girih.torch.tiles import Shape
 
-_library = torch.library.Library("aten", "IMPL")
+_library = Library("aten", "IMPL")
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _aten = torch.ops.aten
 # The most programs along the third axis of a grid.

@@ -4,6 +4,7 @@ import girih.torch
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._dynamo.utils import counters
 from torch._inductor.compile_fx import compile_fx
 
 
@@ -94,3 +95,20 @@ def test_kernels_run_without_the_host():
     finally:
         girih.torch.strict(False)
     assert girih.torch.fallbacks() == before
+
+
+def test_dynamo_compiles_the_users_functions_alone():
+    """Where a graph breaks, operations run while Dynamo looks at each function that begins: those that run them here are none of its business."""
+
+    def f(x):
+        y = x * 2
+        if (y > 3).any().item():
+            y = y + 1
+        return y.sum() + torch.nonzero(y).shape[0]
+
+    torch._dynamo.reset()
+    counters["frames"].clear()
+    x = torch.arange(4.0)
+    assert torch.compile(f)(x.to("girih")).item() == f(x).item()
+    # The function, and what is left of it behind each of two breaks.
+    assert counters["frames"]["total"] == 3

@@ -97,7 +97,7 @@ pub fn gather_nd(call: &mut Call<'_, '_>) -> Given {
 fn combination(call: &Call<'_, '_>) -> Made<String> {
     call.text("reduction", "none")
 }
-/// Puts elements of y, [places, rest], to the positions [places] of x, [length, rest]. Positions are in order of neither.
+/// Puts elements of y, `[places, rest]`, to the positions `[places]` of x, `[length, rest]`. Positions are in order of neither.
 fn put(call: &mut Call<'_, '_>, x: NodeId, places: NodeId, y: NodeId, how: &str) -> Made<NodeId> {
     let element = call.kind(x);
     // Memory adds words: others are added as the words that hold them.

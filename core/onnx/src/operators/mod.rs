@@ -11,12 +11,13 @@
 //! | `norms`, `losses` | normalisations, losses |
 //! | `resize`, `grid` | pictures in another size, and between their elements |
 //! | `signal` | Fourier transforms and windows |
-//! | `recurrent` | networks along a sequence |
+//! | `recurrent`, `attention` | networks along a sequence |
 //! | `quantize` | short integers in place of floats |
 //! | `control` | subgraphs |
 //!
 //! Invariant: an operator's name stands once for each domain. Where versions of the standard differ, what writes it looks at the version.
 
+mod attention;
 mod control;
 mod grid;
 mod indexing;
@@ -76,6 +77,7 @@ rows! {
     "Asinh" => pointwise::asinh,
     "Atan" => |c| pointwise::unary(c, Op::Atan),
     "Atanh" => pointwise::atanh,
+    "Attention" => attention::attention,
     "AveragePool" => windows::average_pool,
     "BatchNormalization" => norms::batch,
     "BitShift" => pointwise::bit_shift,
@@ -100,6 +102,7 @@ rows! {
     "ConvTranspose" => windows::conv_transpose,
     "Cos" => |c| pointwise::unary(c, Op::Cos),
     "Cosh" => |c| pointwise::unary(c, Op::Cosh),
+    "CumProd" => reductions::cumprod,
     "CumSum" => reductions::cumsum,
     "DFT" => signal::dft,
     "DepthToSpace" => shapes::depth_to_space,
@@ -193,6 +196,7 @@ rows! {
     "Reshape" => shapes::reshape,
     "Resize" => resize::resize,
     "ReverseSequence" => indexing::reverse_sequence,
+    "RotaryEmbedding" => attention::rotary,
     "Round" => |c| pointwise::unary(c, Op::Round),
     "STFT" => signal::stft,
     "Scan" => control::scan,
@@ -218,9 +222,11 @@ rows! {
     "Squeeze" => shapes::squeeze,
     "Sub" => |c| pointwise::binary(c, Op::Sub),
     "Sum" => |c| pointwise::variadic(c, Op::Add),
+    "SwiGLU" => pointwise::swiglu,
     "Swish" => pointwise::swish,
     "Tan" => |c| pointwise::unary(c, Op::Tan),
     "Tanh" => |c| pointwise::unary(c, Op::Tanh),
+    "TensorScatter" => attention::cache,
     "ThresholdedRelu" => pointwise::thresholded_relu,
     "Tile" => shapes::tile,
     "TopK" => reductions::top_k,

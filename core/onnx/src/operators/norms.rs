@@ -10,7 +10,7 @@ use girih_tensor::{Attr, AttrKind, Made, NodeId, Number, Op};
 
 type Given = Made<Vec<NodeId>>;
 
-/// y times a factor, plus a bias, each [channels].
+/// y times a factor, plus a bias, each of `[channels]`.
 fn scaled(call: &mut Call<'_, '_>, y: NodeId, scale: Option<NodeId>, bias: Option<NodeId>) -> Made<NodeId> {
     let (element, rank) = (call.kind(y), call.rank(y));
     let mut y = y;

@@ -204,6 +204,11 @@ pub fn swish(call: &mut Call<'_, '_>) -> Given {
         c.op(Op::Mul, &[x, factor])
     })
 }
+/// One half of features opens the other one.
+pub fn swiglu(call: &mut Call<'_, '_>) -> Given {
+    let (gate, x) = (swish(call)?[0], call.input(1)?);
+    Ok(vec![call.op(Op::Mul, &[gate, x])?])
+}
 pub fn mish(call: &mut Call<'_, '_>) -> Given {
     wide_of_input(call, |c, x| {
         let inner = c.op(Op::Softplus, &[x])?;
@@ -300,20 +305,24 @@ pub fn modulo(call: &mut Call<'_, '_>) -> Given {
     let (a, b) = (call.input(0)?, call.input(1)?);
     let as_c = call.flag("fmod", false)?;
     let element = call.kind(a);
-    if element.is_float() {
+    let rest = if element.is_float() {
+        // A divisor that is infinite leaves what it divides: 0 times infinity would be no number.
         let quotient = call.binary(Op::Div, a, b)?;
-        let whole = call.op(if as_c { Op::Trunc } else { Op::Floor }, &[quotient])?;
+        let whole = call.op(Op::Trunc, &[quotient])?;
         let product = call.binary(Op::Mul, whole, b)?;
-        return Ok(vec![call.binary(Op::Sub, a, product)?]);
-    }
-    let rest = call.binary(Op::Rem, a, b)?;
-    if as_c || !element.is_signed() {
+        let (rest, is_small) = (call.binary(Op::Sub, a, product)?, by(call, Op::Eq, whole, 0.0)?);
+        call.choose(is_small, a, rest)?
+    } else {
+        call.binary(Op::Rem, a, b)?
+    };
+    if as_c || !(element.is_signed() || element.is_float()) {
         return Ok(vec![rest]);
     }
     let moved = call.binary(Op::Add, rest, b)?;
-    let signs = call.binary(Op::Xor, rest, b)?;
-    let zero = call.number(signs, 0.0)?;
-    let differ = call.op(Op::Lt, &[signs, zero])?;
+    let zero = call.number(moved, 0.0)?;
+    let below = call.one(element, 0.0)?;
+    let (rest_is_less, divisor_is_less) = (call.op(Op::Lt, &[rest, zero])?, call.binary(Op::Lt, b, below)?);
+    let differ = call.binary(Op::Ne, rest_is_less, divisor_is_less)?;
     let is_rest = call.op(Op::Ne, &[rest, zero])?;
     let moves = call.op(Op::And, &[differ, is_rest])?;
     Ok(vec![select(call, moves, moved, rest)?])
@@ -361,12 +370,25 @@ fn raised(call: &mut Call<'_, '_>, base: NodeId, mut power: i64) -> Made<NodeId>
     }
 }
 
+/// A shift by all bits or more leaves no bit, or the sign alone.
 pub fn bit_shift(call: &mut Call<'_, '_>) -> Given {
-    match call.text("direction", "")?.as_str() {
-        "LEFT" => binary(call, Op::Shl),
-        "RIGHT" => binary(call, Op::Shr),
-        other => Err(operator(format!("its direction is `{other}`, not LEFT or RIGHT"))),
+    let (x, count) = (call.input(0)?, call.input(1)?);
+    let element = call.kind(x);
+    let op = match call.text("direction", "")?.as_str() {
+        "LEFT" => Op::Shl,
+        "RIGHT" => Op::Shr,
+        other => return Err(operator(format!("its direction is `{other}`, not LEFT or RIGHT"))),
+    };
+    let shifted = call.importer.graph.binary(op, x, count)?;
+    let width = f64::from(element.bits());
+    let mut is_far = by(call, Op::Ge, count, width)?;
+    if element.is_signed() {
+        let is_negative = by(call, Op::Lt, count, 0.0)?;
+        is_far = call.op(Op::Or, &[is_far, is_negative])?;
     }
+    let left =
+        if op == Op::Shr && element.is_signed() { by(call, Op::Shr, x, width - 1.0)? } else { call.number(x, 0.0)? };
+    Ok(vec![call.choose(is_far, left, shifted)?])
 }
 
 /// The same numbers as another type. Floats beyond an integer's range become its nearest.

@@ -61,19 +61,20 @@ pub fn gemm(call: &mut Call<'_, '_>) -> Given {
 /// The same of short integers, each less its zero point, summed in `i32`.
 pub fn matmul_integer(call: &mut Call<'_, '_>) -> Given {
     let (a, b) = (call.input(0)?, call.input(1)?);
-    let a = less_zero(call, a, 2, true)?;
-    let b = less_zero(call, b, 3, false)?;
+    let (rows, columns) = (call.rank(a).checked_sub(2), call.rank(b).checked_sub(1));
+    let a = less_zero(call, a, 2, rows)?;
+    let b = less_zero(call, b, 3, columns)?;
     Ok(vec![product(call, a, b)?])
 }
-/// Integers as `i32`, less a zero point: one number, or one for each row (or column).
-pub fn less_zero(call: &mut Call<'_, '_>, x: NodeId, zero: usize, of_rows: bool) -> Made<NodeId> {
+/// Integers as `i32`, less a zero point: one number, or one for each slice along an axis.
+pub fn less_zero(call: &mut Call<'_, '_>, x: NodeId, zero: usize, axis: Option<usize>) -> Made<NodeId> {
     let x = call.convert(x, Scalar::I32)?;
     let Some(zero) = call.optional(zero) else { return Ok(x) };
     let zero = call.convert(zero, Scalar::I32)?;
     let rank = call.rank(x);
-    let zero = match (call.rank(zero), call.shape(zero).elements()) {
-        (1, 1) => call.shaped(zero, &[])?,
-        (1, _) if of_rows && rank >= 2 => call.along_axis(zero, rank - 2, rank)?,
+    let zero = match (call.rank(zero), call.shape(zero).elements(), axis) {
+        (1, 1, _) => call.shaped(zero, &[])?,
+        (1, _, Some(axis)) => call.along_axis(zero, axis, rank)?,
         _whole => zero,
     };
     call.binary(Op::Sub, x, zero)

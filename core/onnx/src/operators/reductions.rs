@@ -47,6 +47,10 @@ impl Reduction {
             if element.is_float() { Number::Float(f64::NEG_INFINITY) } else { Number::Int(i128::MIN).within(element) };
         let most =
             if element.is_float() { Number::Float(f64::INFINITY) } else { Number::Int(i128::MAX).within(element) };
+        // Of truth values the least is 0, the greatest 1.
+        if element == Scalar::Bool {
+            return Number::Int(matches!(self, Reduction::Min | Reduction::Prod).into());
+        }
         let number = |number: f64| if element.is_float() { Number::Float(number) } else { Number::Int(number as i128) };
         match self {
             Reduction::Sum | Reduction::L1 | Reduction::L2 | Reduction::SumSquare => number(0.0),
@@ -152,6 +156,35 @@ pub fn cumsum(call: &mut Call<'_, '_>) -> Given {
         sums = call.op(Op::Sub, &[sums, x])?;
     }
     Ok(vec![if backwards { call.along(Op::Flip, sums, &[axis as u64])? } else { sums }])
+}
+
+/// Products up to each element, by doubling: each step multiplies by what is twice as far before.
+pub fn cumprod(call: &mut Call<'_, '_>) -> Given {
+    let (x, which) = (call.input(0)?, call.input(1)?);
+    let which = call.integers(which)?;
+    let [which] = which[..] else { return Err(operator("it multiplies along one axis")) };
+    let rank = call.rank(x);
+    let axis = call::axis(which, rank)?;
+    let (exclusive, backwards) = (call.flag("exclusive", false)?, call.flag("reverse", false)?);
+    let mut products = if backwards { call.along(Op::Flip, x, &[axis as u64])? } else { x };
+    let length = call.shape(x).length(axis);
+    let one = if call.kind(x).is_float() { Number::Float(1.0) } else { Number::Int(1) };
+    let before = |call: &mut Call<'_, '_>, x: NodeId, distance: u64| {
+        let front = call.part(x, axis, 0, length.saturating_sub(distance))?;
+        let (mut low, high) = (vec![0; rank], vec![0; rank]);
+        low[axis] = distance.min(length);
+        call.importer.graph.pad(front, &low, &high, one)
+    };
+    let mut distance = 1;
+    while distance < length {
+        let moved = before(call, products, distance)?;
+        products = call.op(Op::Mul, &[products, moved])?;
+        distance *= 2;
+    }
+    if exclusive {
+        products = before(call, products, 1)?;
+    }
+    Ok(vec![if backwards { call.along(Op::Flip, products, &[axis as u64])? } else { products }])
 }
 
 /// From version 13 on along one axis; before, along that axis and all after it.

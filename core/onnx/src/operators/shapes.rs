@@ -391,7 +391,12 @@ pub fn space_to_depth(call: &mut Call<'_, '_>) -> Given {
     let x = call.input(0)?;
     let block = call.int("blocksize", 1)?.max(1) as u64;
     let [n, c, h, w] = call.lengths(x)[..] else { return Err(operator("it needs [images, channels, height, width]")) };
+    let order = match call.text("mode", "DCR")?.as_str() {
+        "DCR" => [0, 3, 5, 1, 2, 4],
+        "CRD" => [0, 1, 3, 5, 2, 4],
+        other => return Err(operator(format!("its mode `{other}` is not there"))),
+    };
     let x = call.shaped(x, &[n, c, h / block, block, w / block, block])?;
-    let x = call.permute(x, &[0, 3, 5, 1, 2, 4])?;
+    let x = call.permute(x, &order)?;
     Ok(vec![call.shaped(x, &[n, c * block * block, h / block, w / block])?])
 }

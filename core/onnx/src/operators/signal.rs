@@ -80,10 +80,14 @@ pub fn dft(call: &mut Call<'_, '_>) -> Given {
     let inverse = call.flag("inverse", false)?;
     let one_sided = call.flag("onesided", false)?;
     let own = call.shape(x).length(axis);
-    let length =
-        call.optional_integers(1)?.and_then(|all| all.first().copied()).map_or(own, |length| length.max(1) as u64);
-    let x = if length < own { call.part(x, axis, 0, length)? } else { x };
-    let to = if one_sided { length / 2 + 1 } else { length };
+    // From one half of a spectrum to real numbers, or from numbers to a spectrum.
+    let is_real = inverse && one_sided;
+    let length = call.optional_integers(1)?.and_then(|all| all.first().copied()).map(|length| length.max(1) as u64);
+    let length = length.unwrap_or(if is_real { 2 * own.saturating_sub(1).max(1) } else { own });
+    let half = length / 2 + 1;
+    let most = if is_real { half } else { length };
+    let x = if most < own { call.part(x, axis, 0, most)? } else { x };
+    let to = if one_sided && !inverse { half } else { length };
     let (re, im) = parts(call, x)?;
     // The axis goes last, and back.
     let mut order: Vec<u64> = (0..rank as u64 - 1).collect();
@@ -97,14 +101,38 @@ pub fn dft(call: &mut Call<'_, '_>) -> Given {
         call.shaped(x, &[rows, width])
     };
     let (re, im) = (flat(re)?, im.map(&mut flat).transpose()?);
-    let (re, im) = transform(call, re, im, length, to, inverse)?;
+    let (re, im) = if is_real {
+        (from_half(call, re, im, length)?, None)
+    } else {
+        let (re, im) = transform(call, re, im, length, to, inverse)?;
+        (re, Some(im))
+    };
     lengths[rank - 2] = to;
     let mut back = |x: NodeId| {
         let x = call.shaped(x, &lengths)?;
         call.permute(x, &order)
     };
-    let (re, im) = (back(re)?, back(im)?);
+    let (re, im) = (back(re)?, im.map(&mut back).transpose()?);
+    let Some(im) = im else {
+        let lengths = [call.lengths(re), vec![1]].concat();
+        return Ok(vec![call.shaped(re, &lengths)?]);
+    };
     Ok(vec![complex(call, re, im)?])
+}
+/// The real numbers of one half of a spectrum; the other half is its mirror image.
+fn from_half(call: &mut Call<'_, '_>, re: NodeId, im: Option<NodeId>, length: u64) -> Made<NodeId> {
+    let (element, from) = (call.kind(re), call.shape(re).length(1));
+    let weight = |k: u64| if k == 0 || 2 * k == length { 1.0 } else { 2.0 } / length as f64;
+    let angle = |k: u64, at: u64| TAU * ((k * at) % length) as f64 / length as f64;
+    let matrix = |of: fn(f64) -> f64, sign: f64| -> Vec<f64> {
+        (0..from).flat_map(|k| (0..length).map(move |at| sign * weight(k) * of(angle(k, at)))).collect()
+    };
+    let cosine = call.floats_of(element, &[from, length], matrix(f64::cos, 1.0))?;
+    let real = call.op(Op::Matmul, &[re, cosine])?;
+    let Some(im) = im else { return Ok(real) };
+    let sine = call.floats_of(element, &[from, length], matrix(f64::sin, -1.0))?;
+    let rest = call.op(Op::Matmul, &[im, sine])?;
+    call.op(Op::Add, &[real, rest])
 }
 /// Transforms of overlapping parts of a signal [batch, length, parts].
 pub fn stft(call: &mut Call<'_, '_>) -> Given {

@@ -197,8 +197,8 @@ pub fn convolution(call: &mut Call<'_, '_>, x: NodeId, w: NodeId) -> Made<NodeId
 }
 pub fn conv_integer(call: &mut Call<'_, '_>) -> Given {
     let (x, w) = (call.input(0)?, call.input(1)?);
-    let x = less_zero(call, x, 2, false)?;
-    let w = less_zero(call, w, 3, false)?;
+    let x = less_zero(call, x, 2, None)?;
+    let w = less_zero(call, w, 3, Some(0))?;
     Ok(vec![convolution(call, x, w)?])
 }
 

@@ -15,6 +15,7 @@ from girih.torch import host, storages
 from girih.torch.eager import call as calls
 from girih.torch.eager import composed, lists, table
 from girih.torch.eager import plan as plans
+from girih.torch.library import Library
 
 _aten = torch.ops.aten
 # By the key of a call: its plan, or why there is none. By the key of calls of any size: the plans for changing sizes, and whether a size was seen.
@@ -173,4 +174,4 @@ def register() -> None:
     lists.register(_planned, computed)
 
 
-_library = torch.library.Library("_", "IMPL")
+_library = Library("_", "IMPL")

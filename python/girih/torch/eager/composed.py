@@ -7,8 +7,10 @@ import functools
 
 import torch
 
+from girih.torch.library import Library
+
 _aten = torch.ops.aten
-_library = torch.library.Library("aten", "IMPL")
+_library = Library("aten", "IMPL")
 _WHOLE = ("cummax", "cummin", "logcumsumexp")
 
 

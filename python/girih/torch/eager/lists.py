@@ -10,9 +10,10 @@ import torch
 from girih.torch import device, storages
 from girih.torch.eager import call as calls
 from girih.torch.eager.plan import Plan
+from girih.torch.library import Library
 
 _aten = torch.ops.aten
-_library = torch.library.Library("aten", "IMPL")
+_library = Library("aten", "IMPL")
 _PLAIN = ("neg", "abs", "sqrt", "rsqrt", "reciprocal", "sign")
 _WITH_ONE = ("add", "sub", "mul", "div", "maximum", "minimum", "clamp_min", "clamp_max")
 _WITH_TWO = ("addcmul", "addcdiv")

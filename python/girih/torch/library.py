@@ -1,0 +1,38 @@
+"""Operations of PyTorch's libraries, implemented here, whoever calls them.
+
+Where a graph breaks, `torch.compile` runs operations while Dynamo looks at each function that begins. What an implementation calls is not the user's program: without this,
+Dynamo would compile the functions by which a kernel is planned, by the hundred.
+"""
+
+import functools
+
+import torch
+from torch._C._dynamo.eval_frame import get_eval_frame_callback, set_eval_frame
+
+
+def unseen(function):
+    """The function, with Dynamo looking at nothing that it calls."""
+
+    @functools.wraps(function, updated=())
+    def run(*args, **kwargs):
+        if get_eval_frame_callback() is None:
+            return function(*args, **kwargs)
+        looking = set_eval_frame(None)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            set_eval_frame(looking)
+
+    return run
+
+
+class Library(torch.library.Library):
+    """A library whose implementations Dynamo does not look into."""
+
+    def impl(self, name, function, *args, **kwargs):
+        """As the method of `torch.library.Library`."""
+        return super().impl(name, unseen(function), *args, **kwargs)
+
+    def fallback(self, function, *args, **kwargs):
+        """As the method of `torch.library.Library`."""
+        return super().fallback(unseen(function), *args, **kwargs)
