@@ -12,6 +12,9 @@ mod char_gpt;
 mod data;
 #[path = "../../examples/frame.rs"]
 mod frame;
+#[path = "../../examples/image_filter/main.rs"]
+#[expect(dead_code, reason = "the tests call what `main` calls")]
+mod image_filter;
 #[path = "../../examples/kernel.rs"]
 mod kernel;
 #[path = "../../examples/mnist_like/main.rs"]
@@ -92,6 +95,36 @@ fn cats_are_told_from_dogs() {
     let missing = cats_and_dogs::Settings { data: Some(folder.path().into()), ..settings };
     let error = cats_and_dogs::train(&missing).expect_err("there is no folder `cats`");
     assert!(error.to_string().contains("cats"), "{error}");
+}
+
+#[test]
+fn pictures_are_filtered() {
+    use clap::Parser;
+    use image::{Rgb, RgbImage};
+    use image_filter::{Filter, filtered};
+    let device = girih::tensor::open(&girih::devices::Selector::Cpu).expect("native code");
+    // The left half is dark.
+    let halves = RgbImage::from_fn(8, 4, |x, _| Rgb([if x < 4 { 50 } else { 200 }, 100, 0]));
+    let row = |filter| {
+        let filtered = filtered(&device, filter, &halves).expect("it is filtered");
+        assert!(filtered.pixels().all(|pixel| (pixel[1], pixel[2])
+            == if filter == Filter::Edges { (0, 0) } else { (filtered[(0, 0)][1], filtered[(0, 0)][2]) }));
+        (0..8).map(|x| filtered[(x, 2)][0]).collect::<Vec<u8>>()
+    };
+    // Binomial weights of four steps: 1, 4, 6, 4, 1 sixteenths.
+    assert_eq!(row(Filter::Blur), [50, 50, 59, 97, 153, 191, 200, 200]);
+    assert_eq!(row(Filter::Sharpen), [50, 50, 41, 3, 247, 209, 200, 200]);
+    assert_eq!(row(Filter::Edges), [0, 0, 0, 150, 150, 0, 0, 0]);
+    assert_eq!(row(Filter::Relief)[..3], [128; 3]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (own, out) = (folder.path().join("own.jpg"), folder.path().join("out.png"));
+    image_filter::drawn().save(&own).expect("it is written");
+    let [own, out] = [&own, &out].map(|path| path.to_str().expect("it is text").to_owned());
+    let settings = image_filter::Settings::parse_from(["image_filter", "relief", &own, &out, "--device", "cpu"]);
+    image_filter::run(&settings).expect("it runs");
+    assert_eq!(image::open(&out).expect("a picture is written").to_rgb8().dimensions(), (320, 240));
+    let missing = image_filter::Settings { picture: Some("none.png".into()), ..settings };
+    assert!(image_filter::run(&missing).expect_err("there is none").to_string().starts_with("none.png: "));
 }
 
 #[test]
