@@ -9,7 +9,7 @@ use crate::error::{file, operator};
 use crate::model::Model;
 use crate::operators;
 use crate::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
-use girih_tensor::{Data, Graph, Made, NodeId, Op, TensorType, interpret};
+use girih_tensor::{Data, Graph, Made, NodeId, TensorType, interpret};
 use std::collections::HashMap;
 
 /// A model as a graph, for inputs of certain types.
@@ -326,10 +326,10 @@ impl<'a> Importer<'a> {
         let needed = self.graph.needed();
         let is_used = |id: &NodeId| needed[id.index()] || self.given.contains_key(id);
         let used: Vec<NodeId> = self.graph.ids().filter(is_used).collect();
-        let rank = |id: &NodeId| match (self.given.contains_key(id), self.graph.nodes[*id].op) {
+        let rank = |id: &NodeId| match (self.given.contains_key(id), self.constants.contains_key(id)) {
             (true, _) => 0,
-            (false, Op::Input) => 1,
-            (false, _) => 2,
+            (false, true) => 1,
+            (false, false) => 2,
         };
         let mut order = used;
         order.sort_by_key(rank);

@@ -30,14 +30,12 @@ impl Imported {
         let mut inputs = 0;
         for id in graph.ids() {
             let node = &graph.nodes[id];
-            let constant = match node.op {
-                Op::Input => {
-                    inputs += 1;
-                    inputs > given
-                }
-                _computed => node.operands.iter().all(|operand| is_constant[operand.index()]),
-            };
-            is_constant.push(constant);
+            inputs += usize::from(node.op == Op::Input);
+            is_constant.push(if node.op == Op::Input {
+                inputs > given
+            } else {
+                node.operands.iter().all(|operand| is_constant[operand.index()])
+            });
         }
         let is_stored = stored(graph, &is_constant);
         let (mut once, mut each) = (Part::default(), Part::default());
