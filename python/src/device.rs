@@ -162,6 +162,12 @@ impl Device {
         format!("{} ({})", info.driver, info.backend)
     }
 
+    /// How many buffers one kernel may use.
+    #[getter]
+    fn buffers(&self) -> u32 {
+        self.0.device.caps().buffers
+    }
+
     /// New memory; what is in it is not said.
     fn allocate(&self, py: Python<'_>, nbytes: u64) -> PyResult<Buffer> {
         Buffer::new(py, self, nbytes)

@@ -13,7 +13,7 @@ import torch._inductor.config as config
 import torch._inductor.utils as utils
 from torch._dynamo.convert_frame import compile_lock
 
-from girih.torch import eager
+from girih.torch import device, eager
 
 _OPTIONS = {
     # Also where Inductor trusts an index: what another kernel has checked, and has not told the host yet, may be wrong.
@@ -47,10 +47,22 @@ def _compiling():
     token = _is_ours.set(True)
     try:
         # Inductor's options are the process's.
-        with compile_lock, config.patch(_OPTIONS):
+        with compile_lock, config.patch({**_OPTIONS, **_limits()}):
             yield
     finally:
         _is_ours.reset(token)
+
+
+# Buffers that a kernel has beside those of its tensors: assertions, numbers.
+_OWN_BUFFERS = 4
+
+
+def _limits() -> dict:
+    """How many tensors one kernel may use: fewer than Inductor takes where the device has few buffers for a kernel, as Vulkan's and Metal's have."""
+    most = device.current().buffers - _OWN_BUFFERS
+    if most >= config.combo_kernel_max_num_args:
+        return {}
+    return {"combo_kernel_max_num_args": most, "max_fusion_unique_io_buffers": most}
 
 
 def _is_for_girih(graph, inputs) -> bool:
