@@ -191,12 +191,14 @@ impl<'a> Call<'_, 'a> {
     }
     /// Positions from a start to an end along one axis.
     pub fn part(&mut self, x: NodeId, axis: usize, from: u64, to: u64) -> Made<NodeId> {
+        self::axis(axis as i64, self.rank(x))?;
         let (mut start, mut end) = (vec![0; self.rank(x)], self.lengths(x));
         (start[axis], end[axis]) = (from, to);
         self.slice(x, &start, &end)
     }
     /// A vector along one axis of a tensor of a rank: [1, .., length, .., 1].
     pub fn along_axis(&mut self, x: NodeId, axis: usize, rank: usize) -> Made<NodeId> {
+        self::axis(axis as i64, rank)?;
         let mut lengths = vec![1; rank];
         lengths[axis] = self.shape(x).elements();
         self.shaped(x, &lengths)

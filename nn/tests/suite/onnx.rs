@@ -183,6 +183,10 @@ fn mistakes_are_told_with_the_node() {
             node("Softmax", &["x"], &["y"], vec![int("axis", 2)]),
             "node 0, Softmax: it names axis 2 of a tensor of 1 dimensions",
         ),
+        (
+            node("BatchNormalization", &["x", "x", "x", "x", "x"], &["y"], vec![]),
+            "node 0, BatchNormalization: it names axis 1 of a tensor of 1 dimensions",
+        ),
     ];
     for (node, wanted) in cases {
         assert_eq!(run(&one(node), &[("x", &x)]), wanted);

@@ -48,6 +48,9 @@ fn mask(call: &mut Call<'_, '_>, queries: u64, keys: u64, past: u64) -> Made<Mas
     let mut found = Mask { allowed: None, added: None, may_be_empty: false };
     if let Some(given) = call.optional(3) {
         let rank = call.rank(given);
+        if rank == 0 {
+            return Err(operator("its mask has no dimension"));
+        }
         let missing = keys.saturating_sub(call.shape(given).length(rank - 1));
         let (low, mut high) = (vec![0; rank], vec![0; rank]);
         high[rank - 1] = missing;

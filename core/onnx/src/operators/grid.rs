@@ -270,6 +270,9 @@ pub fn from_windows(call: &mut Call<'_, '_>) -> Given {
     };
     let (stride, dilation, pads) =
         (list("strides", 1, spatial)?, list("dilations", 1, spatial)?, list("pads", 0, 2 * spatial)?);
+    if block.len() != spatial || stride.contains(&0) || call.rank(x) == 0 {
+        return Err(operator("its windows fit no picture"));
+    }
     let counts: Vec<i64> = (0..spatial)
         .map(|axis| {
             (picture[axis] + pads[axis] + pads[axis + spatial] - (block[axis] - 1) * dilation[axis] - 1) / stride[axis]

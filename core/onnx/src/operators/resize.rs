@@ -243,6 +243,7 @@ fn axes(
         "not_smaller" => ratios.iter().copied().reduce(f64::max),
         _stretch => None,
     };
+    let region = region.filter(|region| region.len() == 2 * named.len());
     let axis = |(number, axis): (usize, &usize)| {
         let from = lengths[*axis];
         let (to, scale) = match (scales, sizes, common) {

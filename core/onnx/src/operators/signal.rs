@@ -51,6 +51,9 @@ fn transform(
 /// The parts of complex numbers, without their dimension; a last dimension of length 1 has real parts alone.
 fn parts(call: &mut Call<'_, '_>, x: NodeId) -> Made<(NodeId, Option<NodeId>)> {
     let rank = call.rank(x);
+    if rank == 0 {
+        return Err(operator("it needs a signal, and is given a number"));
+    }
     let count = call.shape(x).length(rank - 1);
     let mut part = |at: u64| {
         let one = call.part(x, rank - 1, at, at + 1)?;

@@ -217,10 +217,10 @@ pub fn conv_transpose(call: &mut Call<'_, '_>) -> Given {
         }
     };
     let more = numbers(call, "output_padding", count)?.unwrap_or_else(|| vec![0; count]);
-    let wanted = call.ints("output_shape")?.filter(|all| !all.is_empty());
+    let wanted = call.ints("output_shape")?.filter(|all| all.len() >= count);
     if wanted.is_some() || auto.starts_with("SAME") {
         for axis in 0..count {
-            let whole = windows.stride[axis] * (lengths[axis] - 1) + more[axis] + windows.extent(axis);
+            let whole = windows.stride[axis] * lengths[axis].saturating_sub(1) + more[axis] + windows.extent(axis);
             let wanted = match &wanted {
                 Some(all) => all[all.len() - count + axis],
                 None => (lengths[axis] * windows.stride[axis]) as i64,
@@ -425,7 +425,7 @@ pub fn max_unpool(call: &mut Call<'_, '_>) -> Given {
     let lengths = call.lengths(x);
     let mut whole = lengths[..2].to_vec();
     for axis in 0..windows.kernel.len() {
-        let length = (lengths[2 + axis] - 1) * windows.stride[axis] + windows.kernel[axis];
+        let length = lengths[2 + axis].saturating_sub(1) * windows.stride[axis] + windows.kernel[axis];
         whole.push((length as i64 - windows.low[axis] - windows.high[axis]).max(0) as u64);
     }
     let (count, all) = (lengths.iter().product(), whole.iter().product());
