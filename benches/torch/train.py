@@ -1,10 +1,14 @@
 """Times a step of training of a model on a device: `python3 benches/torch/train.py girih resnet --on cuda`, and the rival: `.. cuda resnet`.
 
-The models are torchvision's and transformers', with random weights. A step is forward and backward, compiled by `torch.compile`, and SGD with momentum, eagerly. The first
-step, with all compilers, is told apart; then five losses, by which two devices are compared, and the median of ten steps.
+The models are torchvision's and transformers', with random weights. A step is forward and backward, compiled by `torch.compile` unless `--eager`, and SGD with momentum, eagerly. The first
+step, with all compilers, is told apart; then five losses, by which two devices are compared, and the median of twenty steps. Processes that are given the same folder by `--turns FOLDER/COUNT` begin
+at the same time, compile at the same time, and are measured one after the other, when all COUNT have compiled. `--kernels` lists what the card spent its time on in three more steps, by PyTorch's profiler.
 """
 
 import argparse
+import contextlib
+import fcntl
+import pathlib
 import statistics
 import time
 
@@ -80,11 +84,52 @@ def synchronize_of(device, on):
     return girih.torch.synchronize
 
 
+@contextlib.contextmanager
+def turn(given):
+    """Waits until all processes have compiled, and until it is this one's turn."""
+    if given.turns is None:
+        yield
+        return
+    folder, count = given.turns.rsplit("/", 1)
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{given.device}-{given.model}-{given.on}-{given.eager}.ready").touch()
+    while len(list(folder.glob("*.ready"))) < int(count):
+        time.sleep(0.2)
+    with open(folder / "turn", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def memory_of(device):
+    """The most that tensors had at a time, in bytes."""
+    if device == "girih":
+        import girih.torch
+
+        return girih.torch.current().memory()["peak"]
+    return torch.cuda.max_memory_allocated()
+
+
+def list_kernels(step, steps=3):
+    """What a card spends its time on, the longest first: milliseconds of a step, launches of a step, name."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(steps):
+            step()
+    rows = [(row.device_time_total / steps / 1e3, row.count / steps, row.key) for row in profile.key_averages() if row.device_time_total]
+    rows.sort(reverse=True)
+    print(f"kernels: {sum(row[0] for row in rows):.2f} ms and {sum(row[1] for row in rows):.0f} launches of a step")
+    for milliseconds, count, name in rows[:60]:
+        print(f"{milliseconds:9.3f} ms {count:6.1f}  {name[:110]}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("device", choices=["girih", "cuda"])
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("--on", default="cuda", help="where girih computes")
+    parser.add_argument("--eager", action="store_true", help="without torch.compile")
+    parser.add_argument("--turns", metavar="FOLDER/COUNT", help="be measured while COUNT - 1 other processes wait")
+    parser.add_argument("--kernels", action="store_true", help="list the kernels")
     given = parser.parse_args()
     synchronize = synchronize_of(given.device, given.on)
     torch.manual_seed(0)
@@ -92,11 +137,13 @@ def main():
     model, x, wanted = model.to(given.device), x.to(given.device), wanted.to(given.device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
 
-    @torch.compile
     def forward(x, wanted):
         with torch.autocast(given.device, precision or torch.bfloat16, enabled=precision is not None):
             made = model(x)
         return loss(made.float(), wanted)
+
+    if not given.eager:
+        forward = torch.compile(forward)
 
     def step():
         began = time.perf_counter()
@@ -109,12 +156,17 @@ def main():
 
     first, value = step()
     losses = [value.item()] + [step()[1].item() for _ in range(4)]
-    seconds = statistics.median(step()[0] for _ in range(10))
-    print(f"{given.device} {given.model}: first step {first:.1f} s, then {seconds * 1e3:.2f} ms; losses {[round(loss, 4) for loss in losses]}")
-    if given.device == "girih":
-        import girih.torch
+    with turn(given):
+        step()
+        seconds = statistics.median(step()[0] for _ in range(20))
+        way = "eager" if given.eager else "compiled"
+        print(f"{given.device} {given.model} {way}: first step {first:.1f} s, then {seconds * 1e3:.2f} ms; memory {memory_of(given.device) / 1e9:.2f} GB; losses {[round(loss, 4) for loss in losses]}")
+        if given.device == "girih":
+            import girih.torch
 
-        print(f"on the host: {girih.torch.fallbacks()}")
+            print(f"on the host: {girih.torch.fallbacks()}")
+        if given.kernels:
+            list_kernels(step)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ mod nets;
 mod nets_on_devices;
 mod operations;
 mod paths;
+mod products;
 mod proofs;
 mod reducer;
 mod render;

@@ -9,6 +9,9 @@ use girih_ir::{Caps, Feature, Inst, InstId, Op, RegionId, Regions, Scalar, Type,
 impl Distributed<'_> {
     /// The types of what stands for a value that comes out of control flow.
     fn types_of(&self, r: &Rewriter<'_>, value: ValueId) -> Vec<Type> {
+        if let Some(flight) = self.in_flight(value) {
+            return flight.types(r);
+        }
         match (r.old.ty(value), self.plan.home[value]) {
             (Type::Tile(tile), Some(home)) => {
                 let ty = self.fragment_type(home, tile.element).unwrap_or(Type::Scalar(tile.element));
@@ -20,6 +23,10 @@ impl Distributed<'_> {
 
     /// What such a value is from now on.
     fn come(&mut self, r: &mut Rewriter<'_>, value: ValueId, registers: &[ValueId]) -> Made<()> {
+        if let Some(flight) = self.in_flight_mut(value) {
+            flight.now = registers.into();
+            return Ok(());
+        }
         match self.plan.home[value] {
             Some(home) => self.hold(r, value, home, registers.into()),
             None => {
@@ -31,6 +38,9 @@ impl Distributed<'_> {
 
     /// What goes where a value of this home is expected.
     pub(super) fn goes(&mut self, r: &mut Rewriter<'_>, value: ValueId, to: ValueId) -> Made<Registers> {
+        if let Some(flight) = self.in_flight(to) {
+            return Ok(flight.now.clone());
+        }
         match self.plan.home[to] {
             Some(home) => self.registers(r, value, home),
             None => Ok([r.value(self, value)].into()),
@@ -42,7 +52,8 @@ impl Distributed<'_> {
         r.old.ty(result).shape().is_none() || self.used[result]
     }
 
-    fn results(&mut self, r: &mut Rewriter<'_>, results: &[ValueId], new: &[ValueId]) -> Made<()> {
+    /// What the results of control flow are from now on.
+    pub(super) fn results(&mut self, r: &mut Rewriter<'_>, results: &[ValueId], new: &[ValueId]) -> Made<()> {
         let mut at = 0;
         for result in results {
             let count = self.types_of(r, *result).len();
@@ -113,7 +124,8 @@ impl Distributed<'_> {
         self.rooms.unknown();
         r.out.region = outer;
         written?;
-        self.close(r, inst, (region, &initial), &results)
+        let values = self.close(r, inst, (region, &initial), &results);
+        self.results(r, &results, &values)
     }
 
     /// Gives a loop's region its parameters; how many there are.
@@ -126,21 +138,20 @@ impl Distributed<'_> {
         Ok(r.out.function.regions[region].params.len())
     }
 
-    /// Ends a loop that carries out these results.
+    /// Ends a loop that carries out these results; gives what stands for them.
     pub(super) fn close(
         &mut self,
         r: &mut Rewriter<'_>,
         inst: &Inst,
         (region, initial): (RegionId, &[ValueId]),
         results: &[ValueId],
-    ) -> Made<()> {
+    ) -> Vec<ValueId> {
         let types: Vec<Type> = results.iter().flat_map(|v| self.types_of(r, *v)).collect();
         let mut new = Inst::new(Op::Loop, None, initial, inst.span);
         new.attrs.clone_from(&inst.attrs);
         new.regions.push(region);
         let id = r.out.push(new, &types);
-        let values = r.out.function.insts[id].results.to_vec();
-        self.results(r, results, &values)
+        r.out.function.insts[id].results.to_vec()
     }
 
     pub(super) fn jump(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Made<()> {

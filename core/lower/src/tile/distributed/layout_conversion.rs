@@ -1,7 +1,8 @@
 //! Shared memory: *rooms*, pieces of it in which tiles change their layout, and the barriers that separate the uses of a room.
 //!
 //! Invariant: between two writes to a room by different invocations, or a read and a write, there is a barrier. Rooms with the same number and type
-//! are one array, as large as its largest use; rooms with the same number overlap.
+//! are one array, as large as its largest use; rooms with the same number overlap. The room of whole tiles overlaps the stages of copied factors, unless
+//! a loop that copies factors needs both.
 
 use super::super::assign_layouts::{Assignment, LayoutId};
 use super::super::layout::{bits_of, dimensions};
@@ -24,7 +25,7 @@ pub(super) const TOGETHER: [usize; 16] = [LARGE, SECOND, SMALL[0], 12, 13, 14, 1
 const SINGLE: usize = 4;
 /// The rooms of factors for the matrix unit, and the one of those that are copied ahead.
 pub(super) const FACTORS: [usize; 2] = [5, 6];
-pub(super) const AHEAD: usize = 7;
+const AHEAD: usize = 7;
 /// The rooms of factors that stay the same while a loop goes on.
 pub(super) const STANDING: [usize; 2] = [8, 9];
 /// The rooms in which fragments and their elements become each other, in turns.
@@ -39,6 +40,9 @@ pub(super) struct Rooms {
     read: [bool; ROOMS],
     /// Which of the small rooms is next.
     turn: usize,
+    /// Whether a loop that copies factors is being written, and whether one has used the room of whole tiles.
+    copying: bool,
+    both: bool,
 }
 
 /// The elements of one type in a room: as many as its largest use has, and where that stands.
@@ -71,7 +75,13 @@ impl Rooms {
         self.read = [false; ROOMS];
     }
 
+    /// A loop that copies factors begins or ends.
+    pub fn copying(&mut self, begins: bool) {
+        self.copying = begins;
+    }
+
     fn array(&mut self, r: &mut Rewriter<'_>, room: usize, element: Scalar, count: u64, unit: bool) -> ValueId {
+        self.both |= self.copying && room == LARGE;
         if let Some(known) = self.arrays.iter_mut().find(|a| a.room == room && a.element == element) {
             if count > known.count {
                 (known.count, known.span) = (count, r.out.span);
@@ -91,6 +101,11 @@ impl Rooms {
 
     /// Gives the arrays their lengths.
     pub fn settle(&mut self, r: &mut Rewriter<'_>, caps: &Caps) -> Made<()> {
+        let overlap = caps.has(Feature::AsyncCopy) && !self.both;
+        for array in self.arrays.iter_mut().filter(|array| overlap && array.room == LARGE) {
+            array.room = AHEAD;
+            r.out.function.memories[array.memory].group = AHEAD as u32 + 1;
+        }
         let mut rooms = [0u64; ROOMS];
         let bytes = |array: &Array| array.count * u64::from(bytes_of(caps, array.element));
         for array in &self.arrays {
@@ -122,6 +137,15 @@ impl Distributed<'_> {
         if self.rooms.read[room] {
             self.barrier(r, false);
         }
+    }
+
+    /// The stages of a loop that copies factors, which begins.
+    pub(super) fn stages(&mut self, r: &mut Rewriter<'_>, element: Scalar, count: u64) -> ValueId {
+        // Both may be in the same place.
+        self.vacate(r, LARGE);
+        let handle = self.room(r, AHEAD, element, count);
+        self.rooms.copying(true);
+        handle
     }
 
     /// A room for so many elements, which somebody is going to write.

@@ -14,10 +14,12 @@
 //! | shared memory: rooms, barriers, other layouts | [`layout_conversion`] |
 //! | matrix products | [`product`], [`warpgroup`], [`fragments`] |
 //! | loops that copy factors ahead | [`software_pipeline`] |
+//! | sums that a loop carries while products are added to them | [`flight`] |
 
 mod combine;
 mod control;
 mod element;
+mod flight;
 mod fragments;
 mod gather;
 mod layout_conversion;
@@ -34,6 +36,7 @@ use super::pipeline::{self, Pipeline};
 use super::product as products;
 use super::region_exits::RegionExit;
 use crate::rewrite::{Pass, Rewriter};
+use flight::Flight;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
@@ -81,6 +84,7 @@ pub(super) fn run(kernel: &Function, plan: &Assignment, threads: u32, caps: &Cap
         pipelines: pipeline::find(kernel, plan, caps),
         depth,
         stages: None,
+        flight: None,
         standing: vec![],
         extras: vec![],
     };
@@ -150,6 +154,8 @@ struct Distributed<'p> {
     depth: u32,
     /// The factors of the loop that is being written.
     stages: Option<Stages>,
+    /// The sums of the loop that is being written, if its products are in flight from one iteration to the next.
+    flight: Option<Flight>,
     /// Factors that are the same in all iterations: the value, which operand it is, where it stands.
     standing: Vec<(ValueId, usize, Factor)>,
     /// For each loop what its next iteration begins with beside its own values.

@@ -4,18 +4,24 @@
 //! i - 1 has read. Numbers on which the copies depend are carried a second time, n - 1 iterations ahead; copies of iterations that will
 //! not be read nothing.
 //!
+//! Where products are [in flight](super::flight) from one iteration to the next, iteration i - 1 may still read its stage. Then copies are one iteration less
+//! ahead: iteration i starts those of i + n - 2, into the stage of iteration i - 2.
+//!
 //! On devices without asynchronous copies there are two stages: after the barrier, iteration i loads the factors of the next iteration,
 //! and stores them into the other stage after its own products. If there is room for only one stage, the stores wait until all invocations have read it.
 
 use super::super::pipeline::{Copied, Pipeline};
 use super::super::product::Unit;
 use super::super::region_exits::RegionExit;
-use super::layout_conversion::{AHEAD, beside};
+use super::layout_conversion::beside;
 use super::memory::Loaded;
 use super::warpgroup::Factor;
 use super::{Distributed, Made, impossible};
 use crate::rewrite::Rewriter;
 use girih_ir::{Attr, Feature, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
+
+/// Stages that a loop whose products are in flight needs: one that is read, one that the products before may still read, and one to copy into.
+pub(super) const LEAST_IN_FLIGHT: u32 = 3;
 
 /// The factors of the loop that is being written.
 #[derive(Clone, Debug)]
@@ -27,6 +33,8 @@ pub(super) struct Stages {
     /// Elements of a stage, and how many stages there are.
     size: u32,
     depth: u32,
+    /// How many iterations ahead copies are.
+    ahead: u32,
     /// Whether copies run beside the program.
     beside: bool,
     /// Whether warpgroups read them, in a way of their own.
@@ -35,9 +43,21 @@ pub(super) struct Stages {
     words: bool,
     /// What was loaded for the next iteration and is not put anywhere yet.
     loaded: Vec<Vec<Loaded>>,
+    /// The copies that start behind the products of this iteration.
+    later: Option<(Pipeline, Later)>,
     /// What products take, where it is in this iteration, and what shows it.
     factors: Vec<(ValueId, Factor)>,
     shown: Vec<ValueId>,
+}
+
+/// The copies of a later iteration: the loop's parameters, its carried numbers now and then, and the stages that are read and written.
+#[derive(Clone, Debug)]
+struct Later {
+    params: Vec<ValueId>,
+    own: Vec<ValueId>,
+    ahead: Vec<ValueId>,
+    read: ValueId,
+    write: ValueId,
 }
 
 impl Distributed<'_> {
@@ -73,8 +93,10 @@ impl Distributed<'_> {
         let bytes = self.caps.local_views || self.caps.has(Feature::StrictFloats);
         let words = !beside && by_fragments && bytes && element.bytes() < 4;
         let (unit, count) = (if words { Scalar::U32 } else { element }, u64::from(size * depth));
-        let handle = self.room(r, AHEAD, unit, count * u64::from(element.bytes()) / u64::from(unit.bytes()));
+        let handle = self.stages(r, unit, count * u64::from(element.bytes()) / u64::from(unit.bytes()));
         let shown = pipeline.copied.iter().flat_map(|c| c.shown.clone()).collect();
+        let flies = self.take_off(r, inst, pipeline)?;
+        let ahead = if flies { depth - 2 } else { (depth - 1).max(1) };
         let fence = self.plan.products.values().any(|p| matches!(p.by, Unit::Warpgroups(_)));
         let mut stages = Stages {
             handle,
@@ -82,10 +104,12 @@ impl Distributed<'_> {
             starts,
             size,
             depth,
+            ahead,
             beside,
             fence,
             words,
             loaded: vec![],
+            later: None,
             factors: vec![],
             shown,
         };
@@ -97,14 +121,15 @@ impl Distributed<'_> {
         for (param, value) in params.iter().zip(&inst.operands) {
             initial.extend_from_slice(&self.goes(r, *value, *param)?);
         }
-        for stage in 0..(depth - 1).max(1) {
+        for stage in 0..stages.ahead {
             let at = r.out.u32(stage * size);
             ahead = self.copies(r, (pipeline, &mut stages), &params, &ahead, at)?;
             self.put_loaded(r, pipeline, &mut stages, at)?;
         }
         let first = initial.len();
         initial.extend_from_slice(&ahead);
-        initial.extend([r.out.u32(0), r.out.u32((depth - 1) * size)]);
+        let write = if depth == 1 { 0 } else { stages.ahead * size };
+        initial.extend([r.out.u32(0), r.out.u32(write)]);
 
         let region = r.out.new_region(&[]);
         let outer = std::mem::replace(&mut r.out.region, region);
@@ -119,17 +144,19 @@ impl Distributed<'_> {
         self.stages = Some(stages);
         let written = self.iteration(r, pipeline, body, &params, &more);
         self.stages = None;
+        self.rooms.copying(false);
         self.extras.pop();
         self.enclosing.pop();
         self.rooms.unknown();
         r.out.region = outer;
         written?;
-        self.close(r, inst, (region, &initial), &results)?;
-        // Copies of iterations that were not made have written zeros.
+        let values = self.close(r, inst, (region, &initial), &results);
+        // Copies of iterations that were not made have written zeros. Results may change their layout where those stand.
         if beside {
             r.out.op_with(Op::AsyncWait, None, &[], &[Attr::Pending(0)]);
         }
-        Ok(())
+        self.results(r, &results, &values)?;
+        self.land(r)
     }
 
     fn iteration(
@@ -158,9 +185,9 @@ impl Distributed<'_> {
             }
             self.step(r, *id, inst)?;
             if *id == pipeline.exit.0 {
-                let stages = self.stages.as_ref().map(|s| (s.beside, s.depth, s.fence));
-                if let Some((true, depth, fence)) = stages {
-                    r.out.op_with(Op::AsyncWait, None, &[], &[Attr::Pending(depth - 2)]);
+                let stages = self.stages.as_ref().map(|s| (s.beside, s.ahead, s.fence));
+                if let Some((true, ahead, fence)) = stages {
+                    r.out.op_with(Op::AsyncWait, None, &[], &[Attr::Pending(ahead - 1)]);
                     if fence {
                         r.out.op_with(Op::FenceAsync, None, &[], &[]);
                     }
@@ -172,7 +199,8 @@ impl Distributed<'_> {
         Ok(())
     }
 
-    /// Starts the copies of a later iteration, and says where this one's factors are.
+    /// Starts the copies of a later iteration, and says where this one's factors are. Where products are in flight, the copies start behind this iteration's
+    /// products, which so begin sooner.
     fn next_copies(
         &mut self,
         r: &mut Rewriter<'_>,
@@ -181,21 +209,17 @@ impl Distributed<'_> {
         ahead: &[ValueId],
         (read, write): (ValueId, ValueId),
     ) -> Made<()> {
-        let old = r.old;
         let Some(mut stages) = self.stages.take() else { return Err(impossible("copies of no loop")) };
         let mut own = vec![];
         for slot in &pipeline.carried {
             own.push(r.value(self, params[*slot]));
         }
-        let mut extras = self.copies(r, (pipeline, &mut stages), params, ahead, write)?;
-        for (slot, value) in pipeline.carried.iter().zip(own) {
-            r.set(params[*slot], &[value]);
-        }
-        for id in &pipeline.slice {
-            self.step(r, *id, &old.insts[*id])?;
-        }
-        for at in [read, write] {
-            extras.push(after(r, at, stages.size, stages.depth));
+        let later = Later { params: params.to_vec(), own, ahead: ahead.to_vec(), read, write };
+        if self.flight.is_some() {
+            self.carried_on(r, pipeline, params, &later.own)?;
+            stages.later = Some((pipeline.clone(), later));
+        } else {
+            self.copies_of(r, pipeline, &mut stages, &later)?;
         }
         stages.factors.clear();
         for (copied, start) in pipeline.copied.iter().zip(&stages.starts) {
@@ -204,10 +228,45 @@ impl Distributed<'_> {
             stages.factors.push((copied.factor, Factor { handle: stages.handle, start: Some(start) }));
         }
         self.stages = Some(stages);
+        Ok(())
+    }
+
+    /// Starts the copies that wait for the products of this iteration to be started.
+    pub(super) fn later_copies(&mut self, r: &mut Rewriter<'_>) -> Made<()> {
+        let Some(mut stages) = self.stages.take() else { return Ok(()) };
+        if let Some((pipeline, later)) = stages.later.take() {
+            self.copies_of(r, &pipeline, &mut stages, &later)?;
+        }
+        self.stages = Some(stages);
+        Ok(())
+    }
+
+    /// Starts the copies of a later iteration, and says what the next one begins with. The carried numbers are this iteration's before and after.
+    fn copies_of(&mut self, r: &mut Rewriter<'_>, pipeline: &Pipeline, stages: &mut Stages, later: &Later) -> Made<()> {
+        let mut extras = self.copies(r, (pipeline, stages), &later.params, &later.ahead, later.write)?;
+        self.carried_on(r, pipeline, &later.params, &later.own)?;
+        for at in [later.read, later.write] {
+            extras.push(after(r, at, stages.size, stages.depth));
+        }
         if let Some(last) = self.extras.last_mut() {
             *last = extras;
         }
         Ok(())
+    }
+
+    /// Computes what copies depend on from these carried numbers.
+    fn carried_on(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        pipeline: &Pipeline,
+        params: &[ValueId],
+        carried: &[ValueId],
+    ) -> Made<()> {
+        let old = r.old;
+        for (slot, value) in pipeline.carried.iter().zip(carried) {
+            r.set(params[*slot], &[*value]);
+        }
+        pipeline.slice.iter().try_for_each(|id| self.step(r, *id, &old.insts[*id]))
     }
 
     /// Starts the copies of the iteration that begins with these numbers; gives those of the one after it.
@@ -220,12 +279,7 @@ impl Distributed<'_> {
         at: ValueId,
     ) -> Made<Vec<ValueId>> {
         let old = r.old;
-        for (slot, value) in pipeline.carried.iter().zip(ahead) {
-            r.set(params[*slot], &[*value]);
-        }
-        for id in &pipeline.slice {
-            self.step(r, *id, &old.insts[*id])?;
-        }
+        self.carried_on(r, pipeline, params, ahead)?;
         let ends = r.value(self, old.insts[pipeline.exit.0].operands[0]);
         let goes_on = if pipeline.exit.1 { r.out.op(Op::Not, Scalar::Bool, &[ends]) } else { ends };
         for (i, copied) in pipeline.copied.iter().enumerate() {

@@ -4,6 +4,7 @@ use super::super::assign_layouts::LayoutId;
 use super::super::layout::dimensions;
 use super::super::predication::{both, where_it_holds};
 use super::super::product::{Product, Stored, Unit, Warpgroups};
+use super::flight::{self, accumulators};
 use super::layout_conversion::{FACTORS, STANDING, bytes_of};
 use super::{Distributed, Made, Registers, impossible, vector};
 use crate::rewrite::Rewriter;
@@ -31,9 +32,29 @@ impl Distributed<'_> {
     ) -> Made<()> {
         let element = r.old.ty(inst.operands[0]).element().unwrap_or(Scalar::F16);
         let factors = self.factors(r, inst, made)?;
-        let sums = self.registers(r, inst.operands[2], made.sums)?;
-        let results = self.multiplied(r, inst, &sums, by, (factors[0], factors[1]), element);
-        self.hold(r, inst.results[0], made.sums, results)
+        let (ty, pieces) = accumulators(by, r.old.ty(inst.operands[2]));
+        let Type::Regs(_, count) = ty else { return Err(impossible("sums of no accumulator")) };
+        let flight = self.in_flight(inst.operands[2]).map(|flight| flight.now.clone());
+        let flies = flight.is_some();
+        let before = match flight {
+            Some(now) => now,
+            None => {
+                let sums = self.registers(r, inst.operands[2], made.sums)?;
+                (0..pieces).map(|i| r.out.op(Op::Vector, ty, &sums[i * usize::from(count)..][..count.into()])).collect()
+            }
+        };
+        let started = self.multiplied(r, inst, &before, by, (factors[0], factors[1]), element);
+        // In flight, only the products of the iteration before are waited for.
+        if flies {
+            self.later_copies(r)?;
+        }
+        let waited = flight::wait(r, &started, flies.into());
+        if let Some(flight) = self.in_flight_mut(inst.results[0]) {
+            flight.now = waited;
+            return Ok(());
+        }
+        let sums = waited.iter().flat_map(|acc| super::lanes(r, Scalar::F32, *acc, count.into())).collect();
+        self.hold(r, inst.results[0], made.sums, sums)
     }
 
     /// The factors of a product in shared memory: where they were copied ahead, where they stand, or where they are put now.
@@ -255,22 +276,21 @@ impl Distributed<'_> {
         r.out.op(Op::Xor, Scalar::U32, &[base, moved])
     }
 
-    /// The products themselves: for each piece of 64 rows of a warpgroup all steps of the depth.
+    /// Starts the products themselves: for each piece of 64 rows of a warpgroup all steps of the depth. Gives the accumulators, which are in flight.
     fn multiplied(
         &mut self,
         r: &mut Rewriter<'_>,
         inst: &Inst,
-        sums: &Registers,
+        before: &[ValueId],
         by: Warpgroups,
         factors: (Factor, Factor),
         element: Scalar,
     ) -> Registers {
         let sides = dimensions(r.old.ty(inst.operands[2]).shape());
-        let (rows, columns) = (sides[0].1, sides[1].1);
+        let columns = sides[1].1;
         let depth = dimensions(r.old.ty(inst.operands[0]).shape())[1].1;
         let own = columns - by.along.1;
-        let registers = 1usize << (own - 1);
-        let ty = Type::Regs(Scalar::F32, registers as u16);
+        let (ty, _) = accumulators(by, r.old.ty(inst.operands[2]));
         // The warpgroup's number, which its lanes agree on.
         let (seven, zero) = (r.out.u32(7), r.out.u32(0));
         let group = r.out.op(Op::Shr, Scalar::U32, &[self.own, seven]);
@@ -284,12 +304,7 @@ impl Distributed<'_> {
         let right_step = if by.right.by_depth { 1 << (own + by.right.width()) } else { 1u32 << (own + depth) };
         let left = self.begins(r, factors.0, down, left_step);
         let right = self.begins(r, factors.1, across, right_step);
-        let mut accumulators = vec![];
-        let pieces = 1usize << (rows - 6 - by.along.0);
-        for piece in 0..pieces {
-            let list = &sums[piece * registers..(piece + 1) * registers];
-            accumulators.push(r.out.op(Op::Vector, ty, list));
-        }
+        let mut accumulators = before.to_vec();
         r.out.op_with(Op::WgmmaFence, None, &[], &[]);
         let shape = MatrixShape { m: 64, n: 1 << own, k: DEPTH as u16 };
         for (piece, acc) in accumulators.iter_mut().enumerate() {
@@ -311,14 +326,7 @@ impl Distributed<'_> {
             }
         }
         r.out.op_with(Op::WgmmaCommit, None, &[], &[]);
-        let wait = Inst::new(Op::WgmmaWait, None, &accumulators, inst.span);
-        let id = r.out.push(wait, &vec![ty; pieces]);
-        let finished = r.out.function.insts[id].results.to_vec();
-        let mut sums = vec![];
-        for acc in finished {
-            sums.extend(super::lanes(r, Scalar::F32, acc, registers));
-        }
-        sums.into()
+        accumulators.into()
     }
 
     /// Where a warpgroup's piece of a factor begins.
