@@ -6,10 +6,13 @@ at the same time, compile at the same time, and are measured one after the other
 """
 
 import argparse
+import collections
 import contextlib
 import fcntl
+import json
 import pathlib
 import statistics
+import tempfile
 import time
 
 import torch
@@ -111,15 +114,22 @@ def memory_of(device):
 
 
 def list_kernels(step, steps=3):
-    """What a card spends its time on, the longest first: milliseconds of a step, launches of a step, name."""
+    """What a card spends its time on, the longest first: milliseconds of a step, launches of a step, name and grid."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         for _ in range(steps):
             step()
-    rows = [(row.device_time_total / steps / 1e3, row.count / steps, row.key) for row in profile.key_averages() if row.device_time_total]
-    rows.sort(reverse=True)
-    print(f"kernels: {sum(row[0] for row in rows):.2f} ms and {sum(row[1] for row in rows):.0f} launches of a step")
-    for milliseconds, count, name in rows[:60]:
-        print(f"{milliseconds:9.3f} ms {count:6.1f}  {name[:110]}")
+    with tempfile.TemporaryDirectory() as folder:
+        trace = pathlib.Path(folder, "trace.json")
+        profile.export_chrome_trace(str(trace))
+        events = json.loads(trace.read_text())["traceEvents"]
+    kernels = collections.defaultdict(list)
+    for event in events:
+        if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+            kernels[event["name"][:80], str(event["args"].get("grid", ""))].append(event["dur"])
+    total, count = sum(map(sum, kernels.values())), sum(map(len, kernels.values()))
+    print(f"kernels: {total / steps / 1e3:.2f} ms and {count / steps:.0f} launches of a step")
+    for (name, grid), times in sorted(kernels.items(), key=lambda row: -sum(row[1]))[:80]:
+        print(f"{sum(times) / steps / 1e3:9.3f} ms {len(times) / steps:6.1f}  {name} {grid}")
 
 
 def main():

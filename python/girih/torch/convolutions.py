@@ -7,6 +7,7 @@ which is counted and warned of like any fallback.
 """
 
 import functools
+import itertools
 
 import torch
 from torch._subclasses import fake_impls
@@ -51,8 +52,8 @@ def _taps(w, stride, padding, dilation):
 
 
 @functools.lru_cache(maxsize=4096)
-def _gathered(chosen, name, dtype, out: Shape, source: Shape, w: Shape, bias: int | None, numbers, groups, precision):
-    """A product whose rows are places of `out`, and whose depth are taps and channels of `source`, prepared for the device."""
+def _gathered(chosen, name, dtype, out: Shape, source: Shape, w: Shape, bias: int | None, numbers, groups, precision, firsts=(0, 0)):
+    """A product whose rows are places of `out`, and whose depth are taps and channels of `source`, prepared for the device. `out` and `w` begin after so many elements."""
     is_forward = name == "forward"
     other, summed, channels = "x" if is_forward else "g", source[0][1] // groups, out[0][1] // groups
     taps = w[0][2] * w[0][3]
@@ -63,6 +64,7 @@ def _gathered(chosen, name, dtype, out: Shape, source: Shape, w: Shape, bias: in
     constants = _sizes(out[0][0], w[0][1], w[0][0] // groups, small[0][2:], large[0][2:]) | _taps(w[0], *numbers)
     constants |= tiles.strides("out", out, "nchw") | tiles.strides(other, source, "nchw") | tiles.strides("w", w, "oihw")
     constants |= {key: value for key, value in cut.constants.items() if key != "SPLITS"}
+    constants |= {"out_first": firsts[0], "w_first": firsts[1]}
     constants |= {"FLAT": flat, "WIDE": tiles.is_wide(out, source, w), "BIAS": bias is not None, "bias_o": bias or 0}
     memory = {"out": dtype, other: dtype, "w": dtype, "bias": dtype}
     return prepare("products", name, (cut.count, 1, groups), memory, constants, cut.warps)
@@ -98,8 +100,34 @@ def _data_gradient(out, g, w, bias, stride, padding, dilation, groups):
         # Between these places are none that a tap has met.
         out.copy_(bias.reshape(1, -1, 1, 1)) if bias is not None else out.zero_()
         return _into(out[:, :, :: stride[0], :: stride[1]][:, :, : g.shape[2], : g.shape[3]], [g], multiply)
-    gather = lambda out, *sources: _gather("data_gradient", out, *sources, bias, (stride, padding, dilation), groups)
+    if max(stride) > 1 and tuple(dilation) == (1, 1) and not _is_depthwise(w, groups):
+        gather = lambda out, *sources: _data_gradient_by_phases(out, *sources, bias, stride, padding, groups)
+    else:
+        gather = lambda out, *sources: _gather("data_gradient", out, *sources, bias, (stride, padding, dilation), groups)
     _into(out, [g, w], gather) if _is_deep(w, groups) else gather(out, g, w)
+
+
+def _data_gradient_by_phases(out, g, w, bias, stride, padding, groups):
+    """The gradient of the input of a convolution with steps. Places that are a step apart are met by the same taps, those of a phase, and by no others."""
+    phases = [_phases(*numbers) for numbers in zip(out.shape[2:], stride, padding)]
+    for (row, first_row, pad_row), (column, first_column, pad_column) in itertools.product(*phases):
+        places = out[:, :, row :: stride[0], column :: stride[1]]
+        taps = w[:, :, first_row :: stride[0], first_column :: stride[1]]
+        if taps.numel() == 0:
+            places.copy_(bias.reshape(1, -1, 1, 1)) if bias is not None else places.zero_()
+            continue
+        # Kernels are given where the tensors begin, because not every device binds memory from anywhere.
+        firsts = tuple(part.storage_offset() - whole.storage_offset() for part, whole in ((places, out), (taps, w)))
+        shapes = [tiles.shape_of(t) for t in (places, g, taps)]
+        numbers = ((1, 1), (pad_row, pad_column), (1, 1))
+        step_of_bias = None if bias is None else bias.stride(0)
+        step = _gathered(device.current(), "data_gradient", out.dtype, *shapes, step_of_bias, numbers, groups, tiles.convolution_precision(), firsts)
+        step.launch(*[storages.address_of(t) for t in (out, g, w, out if bias is None else bias)])
+
+
+def _phases(length, step, padding):
+    """For each phase along an axis: its first place, its first tap, and how far before the first place the sum of that tap begins, in steps."""
+    return [(first, (first + padding) % step, (first + padding) // step) for first in range(min(step, length))]
 
 
 def _is_product(w, padding, groups) -> bool:
@@ -186,7 +214,7 @@ def _summed(chosen, dtype, out: Shape, g: Shape, x: Shape, numbers, groups, prec
     columns = ci * out[0][2] * out[0][3]
     # Blocks of columns that do not go beyond a tap read whole vectors.
     within = ci & -ci
-    cut = tiles.Tiles(co, columns, g[0][0] * g[0][2] * g[0][3], groups, dtype, precision, splits=True, most_columns=within if within >= FEW else 1 << 30)
+    cut = tiles.Tiles(co, columns, g[0][0] * g[0][2] * g[0][3], groups, dtype, precision, splits=True, most_columns=within if within >= FEW else 1 << 30, gathers=True)
     parts = (cut.splits * out[0][0], columns), (columns, 1)
     constants = tiles.strides("g", g, "nchw") | tiles.strides("x", x, "nchw") | _sizes(x[0][0], ci, co, x[0][2:], g[0][2:])
     constants |= cut.constants | _taps(out[0], *numbers) | {"groups": groups, "ONE_TAP": ci % cut.constants["BLOCK_N"] == 0, "WIDE": tiles.is_wide(parts, g, x)}

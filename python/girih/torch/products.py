@@ -18,6 +18,8 @@ _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _aten = torch.ops.aten
 # The most programs along the third axis of a grid.
 MOST_BATCHES = 65535
+# Rows or columns of the other factor from which it pays to copy one whose rows begin anywhere, to where they begin at multiples of a line of the cache.
+_WORTH_A_COPY, _LINE = 256, 128
 
 
 def refusal(*tensors) -> str:
@@ -37,6 +39,8 @@ class _Products:
     def __init__(self, chosen, dtype, out: Shape, a: Shape, b: Shape, c: Shape | None, alpha: float, beta: float, precision: str):
         (batches, m, k), n = a[0], b[0][2]
         self.factors = {"alpha": alpha, "beta": beta, "ADDS": c is not None}
+        self.aligned = [_Aligned(shape, dtype) if _is_uneven(shape, dtype) and other >= _WORTH_A_COPY else None for shape, other in ((a, n), (b, m))]
+        a, b = [made.shape if made else shape for made, shape in zip(self.aligned, (a, b))]
         cut = tiles.Tiles(m, n, max(k, 1), batches, dtype, precision, splits=True)
         self.dtype, self.splits, self.parts = dtype, cut.splits, (cut.splits, batches, m, n)
         target, added, first = out, c or out, self.factors
@@ -51,6 +55,7 @@ class _Products:
         strides |= tiles.strides("a", a, "bmk") | tiles.strides("b", b, "bkn")
         wide = tiles.is_wide(target, a, b, added) or offset * self.splits >= 1 << 31
         constants = first | strides | cut.constants | {"M": m, "N": n, "K": k, "WIDE": wide, "REST": _rest(k, cut.constants["BLOCK_K"])}
+        constants |= {"rows": self.aligned[0].rows if self.aligned[0] else m, "columns": self.aligned[1].columns if self.aligned[1] else n}
         self.steps = []
         for at in range(0, batches, MOST_BATCHES):
             grid = (cut.count, cut.splits, min(batches - at, MOST_BATCHES))
@@ -62,11 +67,42 @@ class _Products:
         added = out if c is None else c
         target = out if self.splits == 1 else storages.empty(self.parts, None, torch.float32)
         last = added if self.splits == 1 else target
+        a, b = [made.run(factor) if made else factor for made, factor in zip(self.aligned, (a, b))]
         places = [storages.address_of(t) for t in (target, a, b, last)]
         for step, offsets in self.steps:
             step.launch(*[place + offset for place, offset in zip(places, offsets)])
         if self.splits > 1:
             self.sum.run(out, target, added)
+
+
+class _Aligned:
+    """A copy of a factor of such a shape in which each row begins at a line of the cache, so that it is read by vectors."""
+
+    def __init__(self, shape: Shape, dtype):
+        self.dtype, (batches, *sides) = dtype, shape[0]
+        fast = 2 if shape[1][2] == 1 else 1
+        length, rows, line = shape[0][fast], shape[0][3 - fast], _LINE // dtype.itemsize
+        row = tiles.cdiv(length, line) * line
+        stride = (rows * row, row, 1) if fast == 2 else (rows * row, 1, row)
+        self.shape, self.size, block = ((batches, *sides), stride), (batches * rows * row,), 1024
+        # What is behind a row can be read, so that no vector is read in part.
+        self.rows, self.columns = (rows, row) if fast == 2 else (row, rows)
+        constants = {"length": length, "rows": rows, "out_b": rows * row, "out_r": row, "x_b": shape[1][0], "x_r": shape[1][3 - fast], "BLOCK": block}
+        constants["WIDE"] = tiles.is_wide(shape, self.shape)
+        grid = (tiles.cdiv(length, block) * rows * batches,)
+        self.step = prepare("products", "aligned", grid, {"out": dtype, "x": dtype}, constants)
+
+    def run(self, x):
+        out = storages.empty(self.size, None, self.dtype)
+        self.step.launch(storages.address_of(out), storages.address_of(x))
+        return out
+
+
+def _is_uneven(shape: Shape, dtype) -> bool:
+    """Whether a card cannot read vectors of a factor only because its rows do not begin at multiples of 16 bytes."""
+    row, column = shape[1][1:]
+    slow = row if column == 1 else column
+    return device.current().kind != "cpu" and 1 in (row, column) and slow > 1 and slow * dtype.itemsize % 16 > 0
 
 
 class Sum:

@@ -9,6 +9,8 @@ from girih.torch import device, storages
 
 # Programs that are enough not to take smaller tiles, those that keep a card busy where the depth is cut, and the blocks of depth below which a part is not worth its sum.
 _ENOUGH, PROGRAMS, _LEAST_STEPS = 64, 256, 16
+# The same where factors are gathered. Finding their places is most of the work there, so that large tiles are worth more parts, as long as at most so much of a tile is empty.
+_ENOUGH_PARTS, _LEAST_GATHERED, _MOST_EMPTY = 132, 8, 1.25
 # Rows, columns and depth of tiles, and warps, the largest first; as measured on an H200.
 _CARD_HALVES = [(128, 256, 64, 8), (128, 128, 64, 8), (64, 128, 64, 4), (64, 64, 64, 4)]
 _CARD_SINGLES = [(128, 128, 32, 8), (64, 64, 32, 4), (32, 32, 32, 4)]
@@ -33,18 +35,28 @@ def _fitting(block: int, length: int) -> int:
 
 
 class Tiles:
-    """The tiles of `batches` products of `m` by `n`, each a sum of `k`. Only a product that may be `split` is a sum of parts. Tiles have at most `most_columns` columns."""
+    """The tiles of `batches` products of `m` by `n`, each a sum of `k`. Only a product that may be `split` is a sum of parts. Tiles have at most `most_columns` columns.
 
-    def __init__(self, m: int, n: int, k: int, batches: int, dtype: torch.dtype, precision: str, splits: bool = False, most_columns: int = 1 << 30):
-        for rows, columns, depth, warps in _choices(dtype):
-            rows, columns, depth = _fitting(rows, m), _fitting(min(columns, most_columns), n), _fitting(depth, k)
+    `gathers` says that the places of factors are computed in each step.
+    """
+
+    def __init__(self, m: int, n: int, k: int, batches: int, dtype: torch.dtype, precision: str, splits: bool = False, most_columns: int = 1 << 30, gathers: bool = False):
+        fitting = [(_fitting(rows, m), _fitting(min(columns, most_columns), n), _fitting(depth, k), warps) for rows, columns, depth, warps in _choices(dtype)]
+        area = lambda rows, columns: cdiv(m, rows) * rows * cdiv(n, columns) * columns
+        least = area(*fitting[-1][:2])
+        least_steps = _LEAST_GATHERED if gathers else _LEAST_STEPS
+        for rows, columns, depth, warps in fitting:
             self.count = cdiv(m, rows) * cdiv(n, columns)
+            most = max(1, cdiv(k, depth) // least_steps) if splits else 1
             if self.count * batches >= _ENOUGH:
                 break
-        self.warps, self.splits = warps, 1
+            if gathers and self.count * batches * most >= _ENOUGH_PARTS and area(rows, columns) <= _MOST_EMPTY * least:
+                break
+        self.warps, self.splits = 4 if rows * columns <= 64 * 64 else warps, 1
         if splits and self.count * batches < _ENOUGH:
-            wanted = cdiv(PROGRAMS, self.count * batches)
-            self.splits = max(1, min(wanted, cdiv(k, depth) // _LEAST_STEPS))
+            # Small tiles leave room for more of them.
+            wanted = PROGRAMS * (2 if gathers and rows * columns < 128 * 128 else 1)
+            self.splits = min(cdiv(wanted, self.count * batches), most)
         self.constants = {"BLOCK_M": rows, "BLOCK_N": columns, "BLOCK_K": depth, "GROUP": 8, "PRECISION": precision, "SPLITS": self.splits}
 
 

@@ -162,6 +162,16 @@ def test_products_of_halves(dtype):
     torch.testing.assert_close((on_device(a) @ on_device(b)).cpu(), (a.float() @ b.float()).to(dtype), rtol=2e-2, atol=2e-2)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("batches", [(), (2,)])
+def test_products_of_rows_that_begin_anywhere(batches, transposed):
+    torch.manual_seed(0)
+    # Rows of 77 and 261 elements.
+    a, b = torch.randn(*batches, 300, 77).half(), torch.randn(*batches, *((300, 261) if transposed else (261, 77))).half()
+    multiply = (lambda a, b: a.mT @ b) if transposed else (lambda a, b: a @ b.mT)
+    torch.testing.assert_close(multiply(a.to("girih"), b.to("girih")).cpu().float(), multiply(a.float(), b.float()), rtol=2e-2, atol=5e-2)
+
+
 def test_types_that_are_refused():
     for make in (lambda: torch.ones(2, dtype=torch.complex64).to("girih"), lambda: torch.fft.fft(torch.ones(4, device="girih"))):
         with pytest.raises(NotImplementedError, match="torch.complex64 cannot be on the device girih"):

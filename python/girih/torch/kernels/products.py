@@ -18,10 +18,11 @@ def tile(pid, down, across, GROUP: tl.constexpr):
 
 @triton.jit
 def matmul(out, a, b, c, M, N, K, alpha, beta,
-           out_s, out_b, out_m, out_n, a_b, a_m, a_k, b_b, b_k, b_n, c_b, c_m, c_n,
+           out_s, out_b, out_m, out_n, a_b, a_m, a_k, b_b, b_k, b_n, c_b, c_m, c_n, rows, columns,
            ADDS: tl.constexpr, PRECISION: tl.constexpr, SPLITS: tl.constexpr, WIDE: tl.constexpr, REST: tl.constexpr,
            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
     """out = alpha * a @ b, and beta * c is added where ADDS. Each of SPLITS parts of the depth has a result of its own, `out_s` after the last one.
+    So many `rows` of a and `columns` of b can be read, which may be more than there are.
 
     REST says where the step is masked that reaches beyond the depth: in the loop ("inside"), behind it ("apart"), or nowhere, because there is none ("none").
     """
@@ -47,19 +48,19 @@ def matmul(out, a, b, c, M, N, K, alpha, beta,
     for step in range(0, min(steps, last) if REST == "apart" else steps):
         if REST == "inside":
             inside = k < remaining - step * BLOCK_K
-            left = tl.load(lefts, mask=(m[:, None] < M) & inside[None, :], other=0.0)
-            right = tl.load(rights, mask=inside[:, None] & (n[None, :] < N), other=0.0)
+            left = tl.load(lefts, mask=(m[:, None] < rows) & inside[None, :], other=0.0)
+            right = tl.load(rights, mask=inside[:, None] & (n[None, :] < columns), other=0.0)
         else:
-            left = tl.load(lefts, mask=m[:, None] < M, other=0.0)
-            right = tl.load(rights, mask=n[None, :] < N, other=0.0)
+            left = tl.load(lefts, mask=m[:, None] < rows, other=0.0)
+            right = tl.load(rights, mask=n[None, :] < columns, other=0.0)
         total = tl.dot(left, right, total, input_precision=PRECISION)
         lefts += BLOCK_K * a_k
         rights += BLOCK_K * b_k
     if REST == "apart":
         if (last >= 0) & (steps > last):
             inside = k < K % BLOCK_K
-            left = tl.load(lefts, mask=(m[:, None] < M) & inside[None, :], other=0.0)
-            right = tl.load(rights, mask=inside[:, None] & (n[None, :] < N), other=0.0)
+            left = tl.load(lefts, mask=(m[:, None] < rows) & inside[None, :], other=0.0)
+            right = tl.load(rights, mask=inside[:, None] & (n[None, :] < columns), other=0.0)
             total = tl.dot(left, right, total, input_precision=PRECISION)
     kept = (m[:, None] < M) & (n[None, :] < N)
     total *= alpha
@@ -70,6 +71,19 @@ def matmul(out, a, b, c, M, N, K, alpha, beta,
     if SPLITS > 1:
         places += split * out_s
     tl.store(places, total.to(out.dtype.element_ty), mask=kept)
+
+
+@triton.jit
+def aligned(out, x, length, rows, out_b, out_r, x_b, x_r, WIDE: tl.constexpr, BLOCK: tl.constexpr):
+    """Copies rows of matrices to where they are `out_r` apart. What is behind the length of a row is not said."""
+    program = tl.program_id(0)
+    if WIDE:
+        program = program.to(tl.int64)
+    blocks = tl.cdiv(length, BLOCK)
+    row = program // blocks
+    at = program % blocks * BLOCK + tl.arange(0, BLOCK)
+    batch, row = row // rows, row % rows
+    tl.store(out + batch * out_b + row * out_r + at, tl.load(x + batch * x_b + row * x_r + at, mask=at < length, other=0.0), mask=at < length)
 
 
 @triton.jit
@@ -113,10 +127,12 @@ def tap_of(step, k, channels, BLOCK_K: tl.constexpr):
 def forward(out, x, w, bias, bias_o, images, CI, CO, IH, IW, OH, OW,
             out_n, out_c, out_h, out_w, x_n, x_c, x_h, x_w, w_o, w_i, w_h, w_w,
             KH: tl.constexpr, KW: tl.constexpr, step_h, step_w, pad_h, pad_w, gap_h, gap_w,
-            BIAS: tl.constexpr, FLAT: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
+            out_first, w_first, BIAS: tl.constexpr, FLAT: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
             BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
     """A row of the product is a place of the output, a column is one of CO channels of a group; taps and CI channels are summed."""
     group = tl.program_id(2)
+    out += out_first
+    w += w_first
     if WIDE:
         images = tl.cast(images, tl.int64)
     down, across = tile(tl.program_id(0), tl.cdiv(images * OH * OW, BLOCK_M), tl.cdiv(CO, BLOCK_N), GROUP)
@@ -168,10 +184,12 @@ def forward(out, x, w, bias, bias_o, images, CI, CO, IH, IW, OH, OW,
 def data_gradient(out, g, w, bias, bias_o, images, CI, CO, IH, IW, OH, OW,
                   out_n, out_c, out_h, out_w, g_n, g_c, g_h, g_w, w_o, w_i, w_h, w_w,
                   KH: tl.constexpr, KW: tl.constexpr, step_h, step_w, pad_h, pad_w, gap_h, gap_w,
-                  BIAS: tl.constexpr, FLAT: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
+                  out_first, w_first, BIAS: tl.constexpr, FLAT: tl.constexpr, PRECISION: tl.constexpr, WIDE: tl.constexpr,
                   BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr):
     """The transposed convolution: a row is a place of the convolution's input, a column is one of CI channels; taps and CO channels are summed."""
     group = tl.program_id(2)
+    out += out_first
+    w += w_first
     if WIDE:
         images = tl.cast(images, tl.int64)
     down, across = tile(tl.program_id(0), tl.cdiv(images * IH * IW, BLOCK_M), tl.cdiv(CI, BLOCK_N), GROUP)
