@@ -18,7 +18,7 @@ _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _aten = torch.ops.aten
 # The most programs along the third axis of a grid.
 MOST_BATCHES = 65535
-# Rows or columns of the other factor from which it pays to copy one whose rows begin anywhere, to where they begin at multiples of a line of the cache.
+# Rows or columns of the other factor from which it pays to copy one whose rows begin or end anywhere, to where they begin at multiples of a line of the cache.
 _WORTH_A_COPY, _LINE = 256, 128
 
 
@@ -39,7 +39,7 @@ class _Products:
     def __init__(self, chosen, dtype, out: Shape, a: Shape, b: Shape, c: Shape | None, alpha: float, beta: float, precision: str):
         (batches, m, k), n = a[0], b[0][2]
         self.factors = {"alpha": alpha, "beta": beta, "ADDS": c is not None}
-        self.aligned = [_Aligned(shape, dtype) if _is_uneven(shape, dtype) and other >= _WORTH_A_COPY else None for shape, other in ((a, n), (b, m))]
+        self.aligned = [_Aligned(shape, dtype) if _is_uneven(shape, dtype, depth) and other >= _WORTH_A_COPY else None for shape, depth, other in ((a, 2, n), (b, 1, m))]
         a, b = [made.shape if made else shape for made, shape in zip(self.aligned, (a, b))]
         cut = tiles.Tiles(m, n, max(k, 1), batches, dtype, precision, splits=True)
         self.dtype, self.splits, self.parts = dtype, cut.splits, (cut.splits, batches, m, n)
@@ -98,11 +98,13 @@ class _Aligned:
         return out
 
 
-def _is_uneven(shape: Shape, dtype) -> bool:
-    """Whether a card cannot read vectors of a factor only because its rows do not begin at multiples of 16 bytes."""
-    row, column = shape[1][1:]
-    slow = row if column == 1 else column
-    return device.current().kind != "cpu" and 1 in (row, column) and slow > 1 and slow * dtype.itemsize % 16 > 0
+def _is_uneven(shape: Shape, dtype, depth: int) -> bool:
+    """Whether a card cannot read vectors of a factor only because of how its rows begin or end. Kernels have a step of their own for the end of `depth`, an axis."""
+    if device.current().kind == "cpu" or 1 not in shape[1][1:]:
+        return False
+    fast, vector = 2 if shape[1][2] == 1 else 1, max(1, 16 // dtype.itemsize)
+    slow = shape[1][3 - fast]
+    return slow > 1 and (slow % vector > 0 or fast != depth and shape[0][fast] % vector > 0)
 
 
 class Sum:
