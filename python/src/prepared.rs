@@ -25,6 +25,11 @@ impl Prepared {
     fn launch(slf: Py<Prepared>, py: Python<'_>, addresses: Vec<u64>) -> PyResult<()> {
         Prepared::run(&slf, py, &addresses)
     }
+
+    /// Compiles the kernel as most launches need it, and launches nothing. Other threads of Python run meanwhile.
+    fn compile(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.launch.compile()).map_err(exception)
+    }
 }
 
 impl Prepared {

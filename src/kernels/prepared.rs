@@ -2,7 +2,7 @@
 //!
 //! Invariant: what was compiled for memory that begins at multiples of 16 bytes, or that does not overlap, runs with no other memory.
 
-use super::arguments::Arg;
+use super::arguments::{Arg, Given};
 use super::triton::{Specialised, TritonKernel, are_apart, is_aligned};
 use crate::error::Error;
 use girih_ir::Scalar;
@@ -57,6 +57,19 @@ impl PreparedLaunch {
     /// How many memories each launch gives.
     pub fn memories(&self) -> usize {
         self.memories
+    }
+
+    /// Compiles the kernel for memory that begins at multiples of 16 bytes and does not overlap, as most launches have it. A launch that comes meanwhile waits for it.
+    ///
+    /// # Errors
+    /// What is wrong with the kernel or the arguments.
+    pub fn compile(&self) -> Result<(), Error> {
+        let given = self.slots.iter().map(|slot| match slot {
+            Slot::Fixed(argument) => argument.again(),
+            Slot::Absent => None,
+            Slot::Memory(scalar) => Some(Arg(Given::Read(*scalar, &[]))),
+        });
+        self.kernel.specialised(&self.device, &given.collect::<Vec<_>>(), true).map(|_| ())
     }
 
     /// Runs the kernel behind all work so far, with memory for each slot of memory, in order. The work is queued, and what it fails with is told by the device's next wait. As in

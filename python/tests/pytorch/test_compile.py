@@ -112,3 +112,23 @@ def test_dynamo_compiles_the_users_functions_alone():
     assert torch.compile(f)(x.to("girih")).item() == f(x).item()
     # The function, and what is left of it behind each of two breaks.
     assert counters["frames"]["total"] == 3
+
+
+def test_kernels_are_compiled_before_they_are_launched():
+    from girih.torch.inductor import early
+
+    source = """
+    triton_a.run(arg0_1, buf0, 4096, 1.5, stream=stream0)
+    triton_a.run(arg0_1, buf0, 4096, 1.5, stream=stream0)
+    triton_b.run(buf0, reinterpret_tensor(buf1, (2, 3), (3, 1), 0), s0, -1, stream=stream0)
+    extern_kernels.mm(buf0, buf1, out=buf2)
+"""
+    assert early.launches(source) == [("triton_a", (None, None, 4096, 1.5)), ("triton_b", (None, None, None, -1))]
+    begun = []
+
+    class Kernel:
+        def compile_early(self, arguments, submit):
+            begun.append((arguments, submit(lambda: 7).result()))
+
+    early.compile_early({"triton_a": Kernel(), "triton_b": None}, [("triton_a", (1,)), ("triton_b", (2,)), ("triton_c", ())])
+    assert begun == [((1,), 7)]

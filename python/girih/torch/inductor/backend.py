@@ -14,6 +14,7 @@ from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 
 from girih.torch import triton_names
 from girih.torch.inductor import compiling
+from girih.torch.inductor.early import launches
 from girih.torch.inductor.kernels import Kernel
 from girih.torch.inductor.recorded import can_be_recorded
 
@@ -35,7 +36,7 @@ class Overrides(DeviceOpOverrides):
 
 
 class Wrapper(PythonWrapperCodegen):
-    """The code that Inductor writes around its kernels: it makes tensors and products by `calls`, and is recorded where it can be."""
+    """The code that Inductor writes around its kernels: it makes tensors and products by `calls`, has its kernels compiled early, and is recorded where it can be."""
 
     @staticmethod
     def create(is_subgraph, *args, **kwargs):
@@ -47,6 +48,8 @@ class Wrapper(PythonWrapperCodegen):
 
     def generate_after_suffix(self, result):
         super().generate_after_suffix(result)
+        result.writeline("from girih.torch.inductor.early import compile_early")
+        result.writeline(f"compile_early(globals(), {launches(result.getvalue())!r})")
         if can_be_recorded(result.getvalue()):
             result.writeline("from girih.torch.inductor.recorded import Recorded")
             result.writeline("call = Recorded(call)")

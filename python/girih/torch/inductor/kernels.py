@@ -8,6 +8,7 @@ import math
 
 import girih
 from girih._native import Launcher
+from girih.torch import device
 
 _IMPORTS = """import triton
 import triton.language as tl
@@ -36,11 +37,17 @@ class Kernel:
         self._passed = [name for name in self._parameters if name not in self._blocks]
         text = _IMPORTS + source[source.index("@triton.jit") :]
         self._name, self._kernel = name, girih.KernelFile(f"{name}.py", text).kernel(function.name, asserts="device_assert(" in text)
-        is_memory = [self._signature[name].startswith("*") for name in self._passed]
+        self._is_memory = is_memory = [self._signature[name].startswith("*") for name in self._passed]
         self._memory = [name for name, is_one in zip(self._passed, is_memory) if is_one]
         self._numbers = [name for name, is_one in zip(self._passed, is_memory) if not is_one]
         # Launches it, behind all work so far.
         self.run = Launcher(name, is_memory, self._prepare).run
+
+    def compile_early(self, arguments: tuple, submit) -> None:
+        """Has the kernel compiled for a launch with such numbers, if all of them are known. `submit` runs a function in another thread."""
+        numbers = tuple(value for value, is_one in zip(arguments, self._is_memory) if not is_one)
+        if len(arguments) == len(self._is_memory) and None not in numbers:
+            submit(lambda chosen: self._prepare(chosen, numbers).compile(), device.current())
 
     def _prepare(self, chosen, numbers):
         """A launch on a device with such numbers."""
