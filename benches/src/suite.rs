@@ -13,9 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a row may take at least, and for each of its runs; and where rivals take part, because upstream needs minutes for some, or where nothing is measured.
+/// How long a row may take at least, and for each of its runs.
 const ROW: Duration = Duration::from_secs(20);
 const RUN: Duration = Duration::from_secs(4);
+/// The same where rivals take part, because upstream needs minutes for some rows, and for checks, which measure nothing.
 const LONG_ROW: Duration = Duration::from_secs(600);
 
 /// All suites. Adding one is a row here, and a file that measures.

@@ -120,10 +120,10 @@ def test_kernels_are_compiled_before_they_are_launched():
     source = """
     triton_a.run(arg0_1, buf0, 4096, 1.5, stream=stream0)
     triton_a.run(arg0_1, buf0, 4096, 1.5, stream=stream0)
-    triton_b.run(buf0, reinterpret_tensor(buf1, (2, 3), (3, 1), 0), s0, -1, stream=stream0)
+    triton_b.run(buf0, reinterpret_tensor(buf1, (2, 3), (3, 1), 0), s0, -1, 1e999, stream=stream0)
     extern_kernels.mm(buf0, buf1, out=buf2)
 """
-    assert early.launches(source) == [("triton_a", (None, None, 4096, 1.5)), ("triton_b", (None, None, None, -1))]
+    assert early.launches(source) == [("triton_a", (None, None, 4096, 1.5)), ("triton_b", (None, None, None, -1, None))]
     begun = []
 
     class Kernel:

@@ -6,6 +6,7 @@ Invariant: nothing depends on it. A kernel that is not compiled yet, or was comp
 import ast
 import concurrent.futures
 import functools
+import math
 import os
 import re
 
@@ -35,9 +36,10 @@ def compile_early(kernels: dict, launches: list[tuple[str, tuple]]) -> None:
 def _number(argument: ast.expr):
     try:
         value = ast.literal_eval(argument)
-    except ValueError:
+    except (TypeError, ValueError):
         return None
-    return value if isinstance(value, (bool, int, float)) else None
+    # What is written into the code must be read there again, which infinity is not.
+    return value if isinstance(value, (bool, int, float)) and math.isfinite(value) else None
 
 
 @functools.cache
