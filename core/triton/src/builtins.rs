@@ -109,7 +109,6 @@ const fn refused(name: &'static str, why: &'static str) -> Builtin {
 
 const ATOMIC: &str = "pointer, val, mask=None, sem=None, scope=None";
 const CARD: &str = "it works only on one vendor's cards";
-const LATER: &str = "Girih does not have it yet";
 
 /// All operations.
 pub(super) static TABLE: &[Builtin] = &[
@@ -351,7 +350,6 @@ pub(super) static TABLE: &[Builtin] = &[
     call("replace", "text, old, new", python_builtins::replace),
     call("strip", "text", python_builtins::strip),
     call("bit_length", "n", python_builtins::bit_length),
-    refused("dot_scaled", LATER),
     refused("smid", CARD),
     refused("globaltimer", CARD),
     refused("atomic_poll", CARD),

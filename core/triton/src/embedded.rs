@@ -9,6 +9,7 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("bits", include_str!("embedded/bits.py")),
     ("functions", include_str!("embedded/functions.py")),
     ("special", include_str!("embedded/special.py")),
+    ("scaled", include_str!("embedded/scaled.py")),
     ("triton_helpers", include_str!("embedded/triton_helpers.py")),
 ];
 

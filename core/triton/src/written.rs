@@ -160,6 +160,12 @@ static TABLE: &[Builtin] = &[
     own("item", "x", "standard", Any),
     own("logical_and", "x, y", "standard", Any),
     own("logical_or", "x, y", "standard", Any),
+    own(
+        "dot_scaled",
+        "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True, rhs_k_pack=True, out_dtype=None",
+        "scaled",
+        Any,
+    ),
     own("byte_perm", "x, y, s", "bits", Type(I32)),
     own("mul24", "x, y", "bits", Integer),
     own("sad", "x, y, z", "bits", Any),

@@ -9,6 +9,7 @@ mod host;
 mod libdevice;
 mod order;
 mod run;
+mod scaled;
 mod semantics;
 mod shaders;
 mod values;
