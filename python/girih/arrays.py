@@ -24,6 +24,8 @@ _KERNEL_NAMES = {
     "uint16": "uint16",
     "uint32": "uint32",
     "uint64": "uint64",
+    "float8_e4m3fn": "float8e4nv",
+    "float8_e5m2": "float8e5",
     "float16": "float16",
     "bfloat16": "bfloat16",
     "float32": "float32",
@@ -31,7 +33,7 @@ _KERNEL_NAMES = {
 }
 
 _SIZES = {
-    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2,
+    "bool": 1, "int8": 1, "uint8": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2,
     "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8,
 }  # fmt: skip
 

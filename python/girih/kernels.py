@@ -9,7 +9,7 @@ import functools
 import inspect
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from girih._native import Device, Kernel, KernelFile
@@ -76,7 +76,7 @@ class JitKernel:
         """Launches the kernel.
 
         Arguments are NumPy arrays (copied to the device, and back when the kernel is done), `girih.Array`, other objects with memory on a device, objects of
-        the host's memory with DLPack, numbers, and for constants also texts, types and `None`. `device`, `num_warps` and `num_stages` say more of the launch.
+        the host's memory with DLPack, numbers, tuples of these, `TensorDescriptor`s, and for constants also texts, types and `None`. `device`, `num_warps` and `num_stages` say more of the launch.
         Raises `ValueError` if the kernel has written to an array that is read-only: what it has written to the others is in them then.
         """
         kernel = self.kernel
@@ -133,14 +133,20 @@ class Call:
         self.meta = bound
         self.arguments: dict[str, Any] = {}
         self._host: list[tuple[str, Any, Any]] = []
-        placed = _on_devices(bound)
-        self.device = _meant(placed, options.get("device"))
+        self.device = launch_device(bound, options.get("device"))
         for name, value in bound.items():
-            self.arguments[name] = placed[name] if name in placed else self._argument(name, value)
+            self.arguments[name] = self._argument(name, value)
 
     def _argument(self, name: str, value: Any) -> Any:
-        if value is None or isinstance(value, (bool, int, float, str, tuple)):
+        place = _on_device(value)
+        if place is not None:
+            return place
+        if value is None or isinstance(value, (bool, int, float, str)):
             return value
+        if isinstance(value, tuple):
+            return [self._argument(f"{name}[{i}]", element) for i, element in enumerate(value)]
+        if _is_descriptor(value):
+            return self._descriptor(name, value)
         if hasattr(value, "value") and type(value).__name__ == "constexpr":
             return value.value
         if type(value).__name__ == "dtype" and not hasattr(value, "itemsize"):
@@ -151,6 +157,24 @@ class Call:
         if hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
             return self._upload(name, value)
         raise TypeError(f"`{name}` is given an object of the type `{type(value).__name__}`, which is no array and no number")
+
+    def memory(self) -> list[Any]:
+        """The buffers that the kernel is given, each once."""
+        found: dict[int, Any] = {}
+        rest = list(self.arguments.values())
+        while rest:
+            value = rest.pop()
+            if isinstance(value, tuple):
+                found[id(value[0])] = value[0]
+            elif isinstance(value, list):
+                rest += value
+            elif isinstance(value, dict):
+                rest.append(value["base"])
+        return list(found.values())
+
+    def _descriptor(self, name: str, value: Any) -> dict[str, Any]:
+        numbers = {part: [int(n) for n in getattr(value, part)] for part in ("shape", "strides", "block_shape")}
+        return {"base": self._argument(f"{name}.base", value.base), "padding": getattr(value, "padding", "zero"), **numbers}
 
     def _upload(self, name: str, value: Any) -> tuple[Any, int, str]:
         import numpy
@@ -213,20 +237,34 @@ def _same_memory(one: Any, other: Any) -> bool:
 
 def launch_device(bound: dict[str, Any], asked: str | Device | None) -> Device:
     """The device that a launch with such arguments runs on: the one that is asked for, that of the first array of a device, or the default one."""
-    return _meant(_on_devices(bound), asked)
-
-
-def _on_devices(bound: dict[str, Any]) -> dict[str, tuple[Any, int, str]]:
-    """Where the arguments are that are on a device."""
-    told = {name: value.__girih_buffer__() for name, value in bound.items() if hasattr(value, "__girih_buffer__")}
-    return {name: place for name, place in told.items() if place is not NotImplemented}
-
-
-def _meant(placed: dict[str, tuple[Any, int, str]], asked: str | Device | None) -> Device:
     if asked is None:
-        for buffer, _, _ in placed.values():
-            return buffer.device
+        for value in single(bound.values()):
+            place = _on_device(value)
+            if place is not None:
+                return place[0].device
     return as_device(asked)
+
+
+def single(values: Iterable[Any]) -> Iterator[Any]:
+    """The values that are not made of others: the elements of tuples, and what descriptors describe."""
+    for value in values:
+        if isinstance(value, tuple):
+            yield from single(value)
+        else:
+            yield value.base if _is_descriptor(value) else value
+
+
+def _is_descriptor(value: Any) -> bool:
+    """Whether it is what `triton.tools.tensor_descriptor` has, of Triton itself or of the module that stands in for it."""
+    return type(value).__name__ == "TensorDescriptor" and hasattr(value, "block_shape")
+
+
+def _on_device(value: Any) -> tuple[Any, int, str] | None:
+    """Where a value is that is on a device."""
+    if not hasattr(value, "__girih_buffer__"):
+        return None
+    place = value.__girih_buffer__()
+    return None if place is NotImplemented else place
 
 
 # The kinds of devices of DLPack whose memory the host reaches: its own, and what drivers of CUDA and ROCm have pinned there.

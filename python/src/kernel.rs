@@ -13,7 +13,7 @@ use girih::runtime::DeviceKind;
 use girih::triton::{self, scalar_named};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A file of Triton kernels. Girih's own parser reads the text; the file is not run.
@@ -85,7 +85,8 @@ impl Kernel {
 
     /// Runs so many programs on a device, behind all work so far, and does not wait for them.
     ///
-    /// Arguments are given by name: `(buffer, offset in bytes, dtype)` for memory, an `int`, a `float` or a `bool`, and for constants also a `str` or `None`.
+    /// Arguments are given by name: `(buffer, offset in bytes, dtype)` for memory, an `int`, a `float` or a `bool`, and for constants also a `str` or `None`. A
+    /// tuple is given as a `list`, and a tensor descriptor as a `dict` of its `base`, `shape`, `strides`, `block_shape` and `padding`.
     #[pyo3(signature = (device, grid, arguments, num_warps = None, num_stages = None))]
     fn launch(
         &self,
@@ -119,7 +120,7 @@ impl Kernel {
     ) -> PyResult<()> {
         let given = self.sorted(device, arguments)?;
         let (device, kernel) = (device.get()?, self.variant(py, num_warps, num_stages)?);
-        py.detach(|| kernel.warm_up(device, &given)).map_err(exception)
+        py.detach(|| kernel.warm_up(device, given)).map_err(exception)
     }
 
     /// A launch with a grid and with all arguments but memory, which each launch gives by its address: `(dtype,)` stands for it.
@@ -235,7 +236,29 @@ impl Kernel {
         if value.is_none() {
             return Ok(Arg::from(()));
         }
+        if let Ok(elements) = value.cast::<PyList>() {
+            let elements = elements.iter().map(|element| self.argument(device, name, &element));
+            return Ok(Arg::tuple(elements.collect::<PyResult<Vec<_>>>()?));
+        }
+        if let Ok(parts) = value.cast::<PyDict>() {
+            return self.descriptor(device, name, parts);
+        }
         Err(self.refused(name, &format!("an object of the type `{}`", value.get_type().name()?)))
+    }
+
+    /// A tensor descriptor.
+    fn descriptor(
+        &self,
+        device: &Device,
+        name: &Bound<'_, PyString>,
+        parts: &Bound<'_, PyDict>,
+    ) -> PyResult<Arg<'static>> {
+        let missing = |part: &str| self.refused(name, &format!("a tensor descriptor without its part `{part}`"));
+        let part = |part: &str| parts.get_item(part)?.ok_or_else(|| missing(part));
+        let integers = |name: &str| part(name)?.extract::<Vec<i64>>();
+        let (base, padding) = (self.argument(device, name, &part("base")?)?, part("padding")?.extract::<String>()?);
+        let [shape, strides, block_shape] = [integers("shape")?, integers("strides")?, integers("block_shape")?];
+        Ok(Arg::descriptor_with(base, &shape, &strides, &block_shape, &padding))
     }
 
     /// Memory from a byte on.

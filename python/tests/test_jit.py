@@ -8,6 +8,7 @@ import girih.triton as triton
 import girih.triton.language as tl
 import numpy as np
 import pytest
+from girih.triton.tools.tensor_descriptor import TensorDescriptor
 
 
 @girih.jit
@@ -267,3 +268,66 @@ def test_threads_may_compile_at_once(device):
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     assert all((x == 2).all() for x in arrays)
+
+
+@triton.jit
+def of_tuples(out_ptr, pairs, SHAPE: tl.constexpr):
+    at = tl.arange(0, SHAPE[0])
+    (x_ptr, y_ptr), (by, more) = pairs
+    tl.store(out_ptr + at, tl.load(x_ptr + at) * by + tl.load(y_ptr + at) + more + SHAPE[1])
+
+
+def test_tuples_are_arguments(device):
+    x, y, out = np.arange(8, dtype=np.float32), np.full(8, 0.5, np.float32), np.zeros(8, np.float32)
+    for by in (1, 3):
+        of_tuples[(1,)](out, ((x, y), (by, 2.5)), (8, 100), device=device)
+        assert (out == x * by + 103).all()
+    placed = [girih.array(part, device=device) for part in (x, y, out)]
+    of_tuples[(1,)](placed[2], ((placed[0], placed[1]), (2, 2.5)), SHAPE=(8, 100))
+    assert (placed[2].numpy() == x * 2 + 103).all()
+
+
+@triton.autotune(configs=[triton.Config({}, num_warps=1), triton.Config({}, num_warps=2)], key=[])
+@triton.jit
+def doubled(matrix):
+    rows, columns = matrix.block_shape
+    at = [tl.program_id(0) * rows, tl.program_id(1) * columns]
+    matrix.store(at, matrix.load(at) * 2)
+
+
+@triton.jit
+def reads_outside(out_ptr, row, N: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, N), tl.reshape(row.load([2 * row.shape[0] - 4, 0]), [N]))
+
+
+def test_descriptors_are_arguments(device):
+    matrix = np.arange(35, dtype=np.float32).reshape(5, 7)
+    given = girih.array(matrix, device=device)
+    doubled[(2, 2)](triton.tools.tensor_descriptor.TensorDescriptor.from_tensor(given, [4, 4]))
+    assert (given.numpy() == matrix * 2).all()
+    host = matrix.copy()
+    doubled[(3, 1)](TensorDescriptor(host, host.shape, [7, 1], [2, 8]), device=device)
+    assert (host == matrix * 2).all()
+    for padding, is_padding in (("zero", lambda x: x == 0), ("nan", np.isnan)):
+        out = np.ones(8, np.float32)
+        row = TensorDescriptor(host[3], [1, 7], [7, 1], [1, 8], padding)
+        reads_outside[(1,)](out, row, N=8, device=device)
+        assert is_padding(out).all()
+    with pytest.raises(ValueError, match="2, 1 and 2 dimensions"):
+        TensorDescriptor(host, host.shape, [1], [2, 8])
+
+
+@triton.jit
+def to_short(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("float8_e4m3fn", [0x38, 0xB8, 0x50, 0x01]), ("float8_e5m2", [0x3C, 0xBC, 0x48, 0x18])])
+def test_elements_of_eight_bits(device, dtype, bits):
+    x = np.array([1, -1, 8, 2**-9], np.float32)
+    short, back = girih.empty(4, dtype, device=device), girih.empty(4, "float32", device=device)
+    to_short[(1,)](girih.array(x, device=device), short, 4, BLOCK=4)
+    assert list(short.buffer.read(0, 4)) == bits
+    to_short[(1,)](short, back, 4, BLOCK=4)
+    assert (back.numpy() == x).all()

@@ -1,5 +1,6 @@
 //! What a kernel is given: arrays, which it reads or writes, and numbers.
 
+use girih_base::plural::counted;
 use girih_ir::{Op, Scalar, Type, eval};
 use girih_runtime::{Array, Buffer, Constant, Element};
 
@@ -19,6 +20,10 @@ pub(super) enum Given<'a> {
     Bool(bool),
     Text(String),
     None,
+    /// An integer that the kernel is compiled for, whatever its parameter is.
+    Constant(i128),
+    /// What a tuple or a tensor descriptor consists of, with the names that the compiler knows them by.
+    Parts(Vec<(String, Given<'a>)>),
 }
 
 /// The arguments of a launch, in order, and then some by name: see [`args!`](crate::args).
@@ -60,18 +65,88 @@ impl Arg<'_> {
         Arg(Given::Placed(Some(scalar), buffer))
     }
 
-    /// The same for another launch, unless it is memory of the host.
+    /// The same for another launch, unless there is memory of the host in it.
     #[must_use]
     pub fn again(&self) -> Option<Arg<'static>> {
-        Some(Arg(match &self.0 {
-            Given::Read(..) | Given::Written(..) => return None,
-            Given::Placed(scalar, buffer) => Given::Placed(*scalar, buffer.clone()),
-            Given::Int(scalar, number) => Given::Int(*scalar, *number),
-            Given::Float(number) => Given::Float(*number),
-            Given::Bool(truth) => Given::Bool(*truth),
-            Given::Text(text) => Given::Text(text.clone()),
-            Given::None => Given::None,
-        }))
+        self.0.again().map(Arg)
+    }
+}
+
+impl<'a> Arg<'a> {
+    /// A tuple, for a parameter of a Triton kernel. Elements may be tuples.
+    ///
+    /// ```
+    /// use girih::devices::{Selector, open};
+    /// use girih::kernels::Arg;
+    /// use girih::triton::KernelFile;
+    ///
+    /// let text = "
+    /// import triton
+    /// import triton.language as tl
+    ///
+    /// @triton.jit
+    /// def fill(out_ptr, of, N: tl.constexpr):
+    ///     at = tl.arange(0, N)
+    ///     tl.store(out_ptr + at, at * of[0] + of[1][0])
+    /// ";
+    /// let fill = KernelFile::from_text("fill.py", text).kernel("fill")?;
+    /// let mut out = vec![0; 4];
+    /// let of = Arg::tuple([Arg::from(10), Arg::tuple([Arg::from(5)])]);
+    /// fill.launch(&open(&Selector::Cpu, None)?, [1; 3], girih::args![&mut out, of; N = 4])?;
+    /// assert_eq!(out, [5, 15, 25, 35]);
+    /// # Ok::<(), girih::Error>(())
+    /// ```
+    pub fn tuple(elements: impl IntoIterator<Item = Arg<'a>>) -> Arg<'a> {
+        let named = |(i, Arg(given)): (usize, Arg<'a>)| (i.to_string(), given);
+        Arg(Given::Parts(elements.into_iter().enumerate().map(named).collect()))
+    }
+
+    /// A tensor descriptor, for a parameter of a Triton kernel: what it describes begins with the first element of `base`, has these lengths and these numbers
+    /// of elements between neighbours, and is read and written in blocks of such lengths.
+    ///
+    /// ```
+    /// use girih::devices::{Selector, open};
+    /// use girih::kernels::Arg;
+    /// use girih::triton::KernelFile;
+    ///
+    /// let text = "
+    /// import triton
+    /// import triton.language as tl
+    ///
+    /// @triton.jit
+    /// def double(matrix):
+    ///     at = [tl.program_id(0) * 2, 0]
+    ///     matrix.store(at, matrix.load(at) * 2)
+    /// ";
+    /// let double = KernelFile::from_text("double.py", text).kernel("double")?;
+    /// // Three rows of three: the second block of two rows reaches beyond them.
+    /// let mut matrix: Vec<f32> = (0..9_u8).map(f32::from).collect();
+    /// let described = Arg::descriptor(&mut matrix, &[3, 3], &[3, 1], &[2, 4]);
+    /// double.launch(&open(&Selector::Cpu, None)?, [2, 1, 1], girih::args![described])?;
+    /// assert_eq!(matrix, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0]);
+    /// # Ok::<(), girih::Error>(())
+    /// ```
+    pub fn descriptor(base: impl Into<Arg<'a>>, shape: &[i64], strides: &[i64], block_shape: &[i64]) -> Arg<'a> {
+        Arg::descriptor_with(base, shape, strides, block_shape, "zero")
+    }
+
+    /// The same, which says what is read outside of the tensor: `"zero"` or `"nan"`.
+    pub fn descriptor_with(
+        base: impl Into<Arg<'a>>,
+        shape: &[i64],
+        strides: &[i64],
+        block_shape: &[i64],
+        padding: &str,
+    ) -> Arg<'a> {
+        let lengths = |all: &[i64]| Arg::tuple(all.iter().map(|n| Arg::from(*n))).0;
+        let block = block_shape.iter().enumerate().map(|(i, n)| (i.to_string(), Given::Constant(i128::from(*n))));
+        Arg(Given::Parts(vec![
+            ("base".to_owned(), base.into().0),
+            ("shape".to_owned(), lengths(shape)),
+            ("strides".to_owned(), lengths(strides)),
+            ("block_shape".to_owned(), Given::Parts(block.collect())),
+            ("padding".to_owned(), Given::Text(padding.to_owned())),
+        ]))
     }
 }
 
@@ -171,6 +246,24 @@ impl From<()> for Arg<'_> {
 }
 
 impl Given<'_> {
+    /// The same for another launch, unless there is memory of the host in it.
+    fn again(&self) -> Option<Given<'static>> {
+        Some(match self {
+            Given::Read(..) | Given::Written(..) => return None,
+            Given::Placed(scalar, buffer) => Given::Placed(*scalar, buffer.clone()),
+            Given::Int(scalar, number) => Given::Int(*scalar, *number),
+            Given::Float(number) => Given::Float(*number),
+            Given::Bool(truth) => Given::Bool(*truth),
+            Given::Text(text) => Given::Text(text.clone()),
+            Given::None => Given::None,
+            Given::Constant(number) => Given::Constant(*number),
+            Given::Parts(parts) => {
+                let again = |(name, part): &(String, Given<'_>)| Some((name.clone(), part.again()?));
+                Given::Parts(parts.iter().map(again).collect::<Option<_>>()?)
+            }
+        })
+    }
+
     /// What it is, in words.
     pub fn what(&self) -> String {
         match self {
@@ -178,11 +271,13 @@ impl Given<'_> {
             Given::Written(scalar, bytes) => array(*scalar, bytes.len()),
             Given::Placed(Some(scalar), buffer) => array(*scalar, buffer.bytes() as usize),
             Given::Placed(None, buffer) => format!("a buffer of {} bytes", buffer.bytes()),
-            Given::Int(_, value) => format!("the integer {value}"),
+            Given::Int(_, value) | Given::Constant(value) => format!("the integer {value}"),
             Given::Float(value) => format!("the float {value:?}"),
             Given::Bool(truth) => format!("the truth value {truth}"),
             Given::Text(text) => format!("the text {text:?}"),
             Given::None => "nothing".to_owned(),
+            Given::Parts(parts) if parts.iter().any(|(name, _)| name == "base") => "a tensor descriptor".to_owned(),
+            Given::Parts(parts) => format!("a tuple of {}", counted(parts.len(), "element")),
         }
     }
 
@@ -199,6 +294,7 @@ impl Given<'_> {
             Given::Float(value) if scalar.is_float() => float(*value)?,
             Given::Bool(truth) if scalar == Scalar::Bool || scalar.is_integer() => u64::from(*truth),
             Given::Float(_) | Given::Bool(_) | Given::Text(_) | Given::None => return None,
+            Given::Constant(_) | Given::Parts(_) => return None,
             Given::Read(..) | Given::Written(..) | Given::Placed(..) => return None,
         };
         Some(Constant { ty, bits })

@@ -3,7 +3,7 @@
 //! Invariant: what was compiled for memory that begins at multiples of 16 bytes, or that does not overlap, runs with no other memory.
 
 use super::arguments::{Arg, Given};
-use super::triton::{Specialised, TritonKernel, are_apart, is_aligned};
+use super::triton::{Specialised, TritonKernel, are_apart, is_aligned, singles};
 use crate::error::Error;
 use girih_ir::Scalar;
 use girih_runtime::{self as runtime, Buffer, Command, Device};
@@ -69,7 +69,7 @@ impl PreparedLaunch {
             Slot::Absent => None,
             Slot::Memory(scalar) => Some(Arg(Given::Read(*scalar, &[]))),
         });
-        self.kernel.specialised(&self.device, &given.collect::<Vec<_>>(), true).map(|_| ())
+        self.kernel.specialised(&self.device, &singles(given.collect()), true).map(|_| ())
     }
 
     /// Runs the kernel behind all work so far, with memory for each slot of memory, in order. The work is queued, and what it fails with is told by the device's next wait. As in
@@ -138,11 +138,15 @@ impl PreparedLaunch {
             });
         }
         let (arguments, places): (Vec<_>, Vec<_>) = given.into_iter().unzip();
+        // Memory has no parts, so a slot that each launch gives is one argument.
+        let arguments = singles(arguments);
         let specialised = self.kernel.specialised(&self.device, &arguments, apart)?;
-        let value = |(slot, ty): (&usize, &girih_ir::Type)| match (places[*slot], &arguments[*slot]) {
-            (Some(place), _) => Ok(Value::Memory(place)),
-            (None, Some(Arg(given))) => self.kernel.in_place(*slot, given, *ty).map(Value::Fixed),
-            (None, None) => Err(self.kernel.not_given(*slot)),
+        let value = |(argument, ty): (&usize, &girih_ir::Type)| {
+            let single = &arguments[*argument];
+            match places[single.slot] {
+                Some(place) => Ok(Value::Memory(place)),
+                None => self.kernel.in_place(single, *ty).map(Value::Fixed),
+            }
         };
         let values = specialised.parameters().map(value).collect::<Result<_, _>>()?;
         Ok(Bound { aligned: memory.iter().map(is_aligned).collect(), apart, specialised, values })

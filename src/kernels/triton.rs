@@ -26,15 +26,51 @@ pub struct TritonKernel {
 #[derive(Debug)]
 pub(super) struct Specialised {
     device: Device,
-    /// For each of the kernel's parameters what it was compiled for; none where nothing was given.
-    arguments: Vec<Option<Argument>>,
+    /// What each single argument was compiled for.
+    arguments: Vec<Kind>,
     /// Whether it was compiled for memories that do not overlap.
     apart: bool,
-    /// For each of the kernel's parameters whether the number itself was looked at.
+    /// For each single argument whether the number itself was looked at.
     exact: Vec<bool>,
-    /// Which of the kernel's parameters each parameter of the program is.
-    slots: Vec<usize>,
+    /// Which of the single arguments each parameter of the program is.
+    places: Vec<usize>,
     loaded: Loaded,
+}
+
+/// An argument that has no parts: that of a parameter, or a part of one.
+pub(super) struct Single<'a> {
+    /// Which parameter of the kernel.
+    pub slot: usize,
+    /// Which part: `.0` is the first element of a tuple; nothing for an argument that is a whole.
+    part: String,
+    /// What is given, if anything is.
+    pub given: Option<Given<'a>>,
+}
+
+/// The arguments of the parameters taken apart. Where none has parts there is one for each parameter, in order.
+pub(super) fn singles(given: Vec<Option<Arg<'_>>>) -> Vec<Single<'_>> {
+    fn take_apart<'a>(slot: usize, part: String, given: Given<'a>, out: &mut Vec<Single<'a>>) {
+        let Given::Parts(parts) = given else { return out.push(Single { slot, part, given: Some(given) }) };
+        for (name, given) in parts {
+            take_apart(slot, format!("{part}.{name}"), given, out);
+        }
+    }
+    let mut out = Vec::with_capacity(given.len());
+    for (slot, given) in given.into_iter().enumerate() {
+        match given {
+            Some(Arg(given)) => take_apart(slot, String::new(), given, &mut out),
+            None => out.push(Single { slot, part: String::new(), given: None }),
+        }
+    }
+    out
+}
+
+/// What a single argument was compiled for; none where nothing was given.
+#[derive(Clone, Debug)]
+struct Kind {
+    slot: usize,
+    part: String,
+    argument: Option<Argument>,
 }
 
 impl KernelFile {
@@ -109,13 +145,15 @@ impl TritonKernel {
     ///
     /// # Errors
     /// As [`launch`](Self::launch).
-    pub fn launch_with(&self, device: &Device, grid: [u32; 3], mut given: Vec<Option<Arg<'_>>>) -> Result<(), Error> {
+    pub fn launch_with(&self, device: &Device, grid: [u32; 3], given: Vec<Option<Arg<'_>>>) -> Result<(), Error> {
+        let mut given = singles(given);
         let specialised = self.specialised(device, &given, are_apart(placed(&given)))?;
         let loaded = &specialised.loaded;
         let mut needed = vec![];
-        for (slot, ty) in specialised.parameters() {
-            let Some(Arg(given)) = given[*slot].take() else { return Err(self.not_given(*slot)) };
-            needed.push((self.parameters[*slot].name.as_str(), given, *ty));
+        for (place, ty) in specialised.parameters() {
+            let single = &mut given[*place];
+            let Some(value) = single.given.take() else { return Err(self.not_given(single)) };
+            needed.push((self.parameters[single.slot].name.as_str(), value, *ty));
         }
         let command =
             |arguments| loaded.dispatch(grid, arguments).map_err(|error| first(error.into_report().diagnostics));
@@ -126,33 +164,36 @@ impl TritonKernel {
     ///
     /// # Errors
     /// What is wrong with the kernel or with the arguments.
-    pub fn warm_up(&self, device: &Device, given: &[Option<Arg<'_>>]) -> Result<(), Error> {
-        self.specialised(device, given, are_apart(placed(given))).map(|_| ())
+    pub fn warm_up(&self, device: &Device, given: Vec<Option<Arg<'_>>>) -> Result<(), Error> {
+        let given = singles(given);
+        self.specialised(device, &given, are_apart(placed(&given))).map(|_| ())
     }
 
     /// What was compiled for a device and such arguments, whose memories overlap or not; or is compiled for them.
     pub(super) fn specialised(
         &self,
         device: &Device,
-        given: &[Option<Arg<'_>>],
+        given: &[Single<'_>],
         apart: bool,
     ) -> Result<Arc<Specialised>, Error> {
         self.specialise(device, self.kinds(given)?, apart)
     }
 
     /// What the kernel is compiled for where it is given these.
-    fn kinds(&self, given: &[Option<Arg<'_>>]) -> Result<Vec<Option<Argument>>, Error> {
-        let kind = |(parameter, given): (&Parameter, &Option<Arg<'_>>)| {
-            let Some(Arg(given)) = given else { return Ok(None) };
+    fn kinds(&self, given: &[Single<'_>]) -> Result<Vec<Kind>, Error> {
+        let kind = |single: &Single<'_>| {
+            let (slot, part) = (single.slot, single.part.clone());
+            let Some(given) = &single.given else { return Ok(Kind { slot, part, argument: None }) };
+            let parameter = &self.parameters[slot];
             let Some(argument) = argument(given, parameter.constexpr) else {
                 let wanted = if parameter.constexpr { "a constant" } else { "an array with a type" };
                 let (name, kernel) = (&parameter.name, &self.request.kernel);
-                let message = format!("`{name}` of `{kernel}` is {wanted}, and is given {}", given.what());
+                let message = format!("`{name}{part}` of `{kernel}` is {wanted}, and is given {}", given.what());
                 return Err(self.refused(&message));
             };
-            Ok(Some(argument))
+            Ok(Kind { slot, part, argument: Some(argument) })
         };
-        self.parameters.iter().zip(given).map(kind).collect()
+        given.iter().map(kind).collect()
     }
 
     /// An error about a launch.
@@ -160,13 +201,18 @@ impl TritonKernel {
         self.wrong(self.called(&[]).wrong(message))
     }
 
-    pub(super) fn not_given(&self, slot: usize) -> Error {
-        self.refused(&format!("the parameter `{}` is not given", self.parameters[slot].name))
+    pub(super) fn not_given(&self, single: &Single<'_>) -> Error {
+        self.refused(&format!("the parameter `{}` is not given", self.parameters[single.slot].name))
     }
 
     /// What a device is given for a number, or for memory of its own.
-    pub(super) fn in_place(&self, slot: usize, given: &Given<'_>, ty: Type) -> Result<runtime::Argument, Error> {
-        self.called(&[]).in_place(&self.parameters[slot].name, given, ty).map_err(|error| self.wrong(error))
+    ///
+    /// # Errors
+    /// If nothing is given, or nothing of the type.
+    pub(super) fn in_place(&self, single: &Single<'_>, ty: Type) -> Result<runtime::Argument, Error> {
+        let given = single.given.as_ref().ok_or_else(|| self.not_given(single))?;
+        let name = &self.parameters[single.slot].name;
+        self.called(&[]).in_place(name, given, ty).map_err(|error| self.wrong(error))
     }
 
     fn called<'k>(&'k self, parameters: &'k [&'k str]) -> Called<'k> {
@@ -181,7 +227,7 @@ impl TritonKernel {
     fn specialise(
         &self,
         device: &Device,
-        arguments: Vec<Option<Argument>>,
+        arguments: Vec<Kind>,
         apart: bool,
     ) -> Result<Arc<Specialised>, Error> {
         let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
@@ -192,15 +238,15 @@ impl TritonKernel {
         if let Some(found) = found {
             return Ok(found.clone());
         }
-        let named = self.parameters.iter().zip(&arguments);
-        let given = named.filter_map(|(parameter, argument)| Some((parameter.name.clone(), argument.clone()?)));
+        let name = |kind: &Kind| format!("{}{}", self.parameters[kind.slot].name, kind.part);
+        let given = arguments.iter().filter_map(|kind| Some((name(kind), kind.argument.clone()?)));
         let request = Request { arguments: given.collect(), apart, ..self.request.clone() };
         let loaded = self.file.load(device, &request)?;
         let head = &loaded.head;
-        let exact = self.parameters.iter().map(|parameter| head.exact.contains(&parameter.name)).collect();
-        let slot = |name: &String| self.parameters.iter().position(|parameter| parameter.name == *name);
-        let slots = head.parameters.iter().filter_map(slot).collect();
-        let made = Arc::new(Specialised { device: device.clone(), arguments, apart, exact, slots, loaded });
+        let exact = arguments.iter().map(|kind| head.exact.contains(&name(kind))).collect();
+        let place = |wanted: &String| arguments.iter().position(|kind| name(kind) == *wanted);
+        let places = head.parameters.iter().filter_map(place).collect();
+        let made = Arc::new(Specialised { device: device.clone(), arguments, apart, exact, places, loaded });
         all.push(made.clone());
         Ok(made)
     }
@@ -217,28 +263,31 @@ impl Specialised {
         self.loaded.report(vec![error])
     }
 
-    /// Its parameters: which of the kernel's each one is, and its type.
+    /// Its parameters: which of the single arguments each one is, and its type.
     pub fn parameters(&self) -> impl Iterator<Item = (&usize, &Type)> {
-        self.slots.iter().zip(&self.loaded.head.types)
+        self.places.iter().zip(&self.loaded.head.types)
     }
 
     /// Whether it is right for other arguments than those that it was compiled for.
-    fn is_right_for(&self, asked: &[Option<Argument>]) -> bool {
-        let like = |((old, new), exact): ((&Option<Argument>, &Option<Argument>), &bool)| match (old, new) {
-            (Some(old), Some(new)) => old == new || !exact && old.representative() == new.representative(),
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
+    fn is_right_for(&self, asked: &[Kind]) -> bool {
+        let like = |((old, new), exact): ((&Kind, &Kind), &bool)| {
+            let same = match (&old.argument, &new.argument) {
+                (Some(old), Some(new)) => old == new || !exact && old.representative() == new.representative(),
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+            same && (old.slot, &old.part) == (new.slot, &new.part)
         };
         self.arguments.len() == asked.len() && self.arguments.iter().zip(asked).zip(&self.exact).all(like)
     }
 }
 
 /// The memories of the device that are given. Arrays of the host have memories of their own there.
-fn placed<'g>(given: &'g [Option<Arg<'_>>]) -> impl Iterator<Item = &'g runtime::Buffer> {
-    given.iter().flatten().filter_map(|argument| match &argument.0 {
+fn placed<'g>(given: &'g [Single<'_>]) -> impl Iterator<Item = &'g runtime::Buffer> {
+    given.iter().filter_map(|single| match single.given.as_ref()? {
         Given::Placed(_, buffer) => Some(buffer),
-        Given::Read(..) | Given::Written(..) => None,
-        Given::Int(..) | Given::Float(_) | Given::Bool(_) | Given::Text(_) | Given::None => None,
+        Given::Read(..) | Given::Written(..) | Given::Parts(_) => None,
+        Given::Int(..) | Given::Float(_) | Given::Bool(_) | Given::Text(_) | Given::None | Given::Constant(_) => None,
     })
 }
 
@@ -277,18 +326,20 @@ fn argument(given: &Given<'_>, constexpr: bool) -> Option<Argument> {
         // As Python's floats are.
         Given::Float(value) => Argument::Scalar(Scalar::F32, (*value as f32).to_bits().into()),
         Given::Bool(truth) => Argument::Scalar(Scalar::Bool, u64::from(*truth)),
-        Given::Text(_) | Given::None => return constant(given).map(Argument::Constant),
+        Given::Text(_) | Given::None | Given::Constant(_) | Given::Parts(_) => {
+            return constant(given).map(Argument::Constant);
+        }
     })
 }
 
 /// The same as a constant of Python; none for an array.
 fn constant(given: &Given<'_>) -> Option<Constant> {
     match given {
-        Given::Int(_, value) => Some(Constant::Int(*value)),
+        Given::Int(_, value) | Given::Constant(value) => Some(Constant::Int(*value)),
         Given::Float(value) => Some(Constant::Float(*value)),
         Given::Bool(truth) => Some(Constant::Bool(*truth)),
         Given::Text(text) => Some(Constant::Text(text.clone())),
         Given::None => Some(Constant::None),
-        Given::Read(..) | Given::Written(..) | Given::Placed(..) => None,
+        Given::Read(..) | Given::Written(..) | Given::Placed(..) | Given::Parts(_) => None,
     }
 }

@@ -116,6 +116,11 @@ impl Array {
         Head::read(path).map(|head| head.scalar)
     }
 
+    /// The lengths of a file's array.
+    pub fn shape_of(path: &Path) -> Result<Vec<u64>, String> {
+        Head::read(path).map(|head| head.shape)
+    }
+
     /// Writes a file: version 1.0 of the format, all or nothing.
     pub fn write(&self, path: &Path) -> Result<(), String> {
         let (letter, size) = letter(self.scalar);

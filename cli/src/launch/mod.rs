@@ -8,4 +8,4 @@ mod value;
 pub use array::Array;
 pub use grid::{GridText, grid_text};
 pub use outputs::writable;
-pub use value::{Named, Source, Value, each_once, named, number, typed_number};
+pub use value::{Named, Source, Value, each_once, in_parts, named, number, typed_number};

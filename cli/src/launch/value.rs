@@ -1,6 +1,7 @@
 //! `--arg NAME=VALUE`: what the values look like.
 
 use super::Array;
+use girih_base::plural::counted;
 use girih_ir::{Scalar, Type, eval};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,8 @@ pub enum Value {
     Number(String),
     /// An array, and the file that it is written to afterwards.
     Array(Source, Option<PathBuf>),
+    /// A tensor descriptor of an array: the array, and the lengths of a block.
+    Descriptor(Source, Option<PathBuf>, Vec<u64>),
 }
 
 /// Where an array comes from.
@@ -44,7 +47,45 @@ pub fn each_once(given: &[Named]) -> Result<(), String> {
     twice.map_or(Ok(()), |i| Err(format!("`{}` is given twice", given[i].name)))
 }
 
+/// Descriptors written out as the parts that the compiler knows: the array, its lengths, its strides, the lengths of a block.
+///
+/// # Errors
+/// If an array's file cannot be read, or its block has another number of dimensions.
+pub fn in_parts(given: &[Named]) -> Result<Vec<Named>, String> {
+    let mut out = vec![];
+    for Named { name, value } in given {
+        let Value::Descriptor(source, output, block) = value else {
+            out.push(Named { name: name.clone(), value: value.clone() });
+            continue;
+        };
+        let shape = source.shape()?;
+        if shape.len() != block.len() {
+            let (array, blocks) = (counted(shape.len(), "dimension"), counted(block.len(), "dimension"));
+            return Err(format!("the array of `{name}` has {array}, and a block of it {blocks}"));
+        }
+        let strides: Vec<u64> = (1..=shape.len()).map(|i| shape[i..].iter().product()).collect();
+        let array = Value::Array(source.clone(), output.clone());
+        out.push(Named { name: format!("{name}.base"), value: array });
+        for (part, numbers) in [("shape", &shape), ("strides", &strides), ("block_shape", block)] {
+            let number = |(i, n): (usize, &u64)| Named { name: format!("{name}.{part}.{i}"), value: Value::Number(n.to_string()) };
+            out.extend(numbers.iter().enumerate().map(number));
+        }
+    }
+    Ok(out)
+}
+
+fn shape_of(text: &str) -> Result<Vec<u64>, String> {
+    let lengths: Result<Vec<u64>, _> = text.trim().split('x').map(str::parse).collect();
+    lengths.map_err(|_| format!("`{text}` is not a shape such as 1024x512"))
+}
+
 fn value_of(text: &str) -> Result<Value, String> {
+    if let Some(inside) = text.strip_prefix("descriptor(") {
+        let wanted = "a descriptor takes an array and the shape of a block: descriptor(@in.npy:out.npy,64x32)";
+        let (array, block) = inside.strip_suffix(')').and_then(|inside| inside.rsplit_once(',')).ok_or(wanted)?;
+        let Value::Array(source, output) = value_of(array.trim())? else { return Err(wanted.into()) };
+        return Ok(Value::Descriptor(source, output, shape_of(block)?));
+    }
     if let Some(file) = text.strip_prefix('@') {
         // A colon before `.npy` may be that of a drive.
         let after = file.find(".npy").map_or(0, |at| at + ".npy".len());
@@ -61,8 +102,7 @@ fn value_of(text: &str) -> Result<Value, String> {
         let (scalar, shape) = inside.split_once(',').ok_or("zeros takes a type and a shape: zeros(f32,1024x512)")?;
         let scalar = scalar_named(scalar.trim())
             .ok_or_else(|| format!("`{scalar}` is not a type of elements: write `f32`, `f16`, `i32` and the like"))?;
-        let lengths: Result<Vec<u64>, _> = shape.trim().split('x').map(str::parse).collect();
-        let shape = lengths.map_err(|_| format!("`{shape}` is not a shape such as 1024x512"))?;
+        let shape = shape_of(shape)?;
         let output = match rest.strip_prefix(':') {
             Some(output) => Some(PathBuf::from(output)),
             None if rest.is_empty() => None,
@@ -121,6 +161,14 @@ impl Source {
                 let to = on_device(path, array.scalar, *scalar)?;
                 Ok(if to == array.scalar { array } else { converted(&array, to) })
             }
+        }
+    }
+
+    /// The lengths of the array.
+    fn shape(&self) -> Result<Vec<u64>, String> {
+        match self {
+            Source::Zeros(_, shape) => Ok(shape.clone()),
+            Source::File(path, _) => Array::shape_of(path),
         }
     }
 
@@ -204,6 +252,23 @@ mod tests {
                 && value("x=@a.npy#i32").is_err()
                 && value("x=a.npy").is_err()
         );
+    }
+
+    #[test]
+    fn descriptors_are_written_out() {
+        let given = |text: &str| named(text).and_then(|given| in_parts(&[given]));
+        let parts = given("d=descriptor(zeros(f32,6x8):o.npy,2x4)").unwrap_or_default();
+        let shown: Vec<String> = parts
+            .iter()
+            .map(|part| match &part.value {
+                Value::Number(text) => format!("{}={text}", part.name),
+                Value::Array(..) | Value::Descriptor(..) => part.name.clone(),
+            })
+            .collect();
+        let wanted = "d.base d.shape.0=6 d.shape.1=8 d.strides.0=8 d.strides.1=1 d.block_shape.0=2 d.block_shape.1=4";
+        assert_eq!(shown.join(" "), wanted);
+        assert!(given("d=descriptor(zeros(f32,6x8),2)").is_err_and(|e| e.contains("a block of it 1 dimension")));
+        assert!(given("d=descriptor(3,2)").is_err() && given("d=descriptor(zeros(f32,4)").is_err());
     }
 
     #[test]

@@ -269,6 +269,9 @@ impl Launch {
                     placed.push(one);
                     argument
                 }
+                (Value::Descriptor(..), _) => {
+                    return Err(wrong(format!("`%{name}` is given a descriptor, which only Triton kernels take")));
+                }
                 (Value::Number(_), _) => return Err(wrong(format!("`%{name}` is a {ty}: give an array"))),
                 (Value::Array(..), _) => return Err(wrong(format!("`%{name}` is a {ty}: give a number"))),
             });

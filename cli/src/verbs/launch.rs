@@ -3,6 +3,7 @@
 use super::kernel::{Placed, bring_back, time, wrong};
 use crate::console::Console;
 use crate::exit::Exit;
+use crate::interrupt::{self, Interrupt};
 use crate::launch::{self, GridText, Named, Value};
 use clap::{Args, ValueEnum};
 use girih::devices::{self, Selector};
@@ -16,7 +17,7 @@ use girih_machine::interp;
 use girih_runtime::{Buffer, Device};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,7 +27,7 @@ Examples:
   girih launch softmax.py::softmax --emit ir ..                    the kernel compiled for these arguments";
 
 /// Options of the verb.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Launch {
     /// The file and the kernel; the kernel may be left out if there is only one
@@ -36,7 +37,8 @@ pub struct Launch {
     /// `@triton.autotune` is taken
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = launch::grid_text)]
     grid: Option<GridText>,
-    /// A parameter's value: @in.npy, @in.npy:out.npy, zeros(fp32,1024x512):out.npy, 42, 42:i64, 3.5, true, none, text; NAME.0=VALUE for a tuple's element
+    /// A parameter's value: @in.npy, @in.npy:out.npy, zeros(fp32,1024x512):out.npy, 42, 42:i64, 3.5, true, none, text; NAME.0=VALUE for a tuple's element;
+    /// descriptor(@in.npy:out.npy,64x32) for a tensor descriptor of an array, in blocks of such a shape
     #[arg(long, value_name = "NAME=VALUE", value_parser = launch::named)]
     arg: Vec<Named>,
     /// Groups of 32 lanes that run a program [default: what the kernel's decorators say, or 4]
@@ -51,6 +53,9 @@ pub struct Launch {
     /// Run it many times and print how long one run takes
     #[arg(long)]
     time: bool,
+    /// Stop after this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = interrupt::seconds)]
+    timeout: Option<Duration>,
     /// Check `device_assert`, and look for races
     #[arg(long)]
     debug: bool,
@@ -69,6 +74,8 @@ enum Form {
 impl Launch {
     /// Does it.
     pub fn run(&self, console: &Console) -> Exit {
+        // No device can be asked to leave a kernel, so that its process ends at once.
+        let _interrupt = self.timeout.map(|_| Interrupt::with_grace(self.timeout, Duration::ZERO, console));
         match self.launch(console) {
             Ok(()) => Exit::Ok,
             Err(report) => {
@@ -110,6 +117,10 @@ impl Launch {
         };
         let parameters = kernels.iter().find(|k| k.name == kernel).map_or(&[][..], |k| &k.parameters);
         launch::each_once(&self.arg).map_err(|e| plain(wrong(e)))?;
+        if self.arg.iter().any(|given| matches!(given.value, Value::Descriptor(..))) {
+            let arg = launch::in_parts(&self.arg).map_err(|e| plain(wrong(e)))?;
+            return Launch { arg, ..self.clone() }.launch(console);
+        }
         let mut request = Request { kernel, num_warps: self.num_warps, ..Request::default() };
         (request.num_stages, request.debug, request.apart) = (self.num_stages, self.debug, true);
         for given in &self.arg {
@@ -249,6 +260,7 @@ impl Launch {
                     Some((_, buffer)) => runtime::Argument::buffer(buffer),
                     None => continue,
                 },
+                Value::Descriptor(..) => continue,
                 Value::Number(text) => {
                     let ty = *ty;
                     let bits = launch::number(launch::typed_number(text).0, ty)
@@ -269,7 +281,7 @@ impl Launch {
         };
         let given = |name: &str| match &self.arg.iter().find(|a| a.name == name)?.value {
             Value::Number(text) => launch::typed_number(text).0.parse().ok(),
-            Value::Array(..) => None,
+            Value::Array(..) | Value::Descriptor(..) => None,
         };
         grid.programs(&|name| given(name).or_else(|| chosen(name))).map_err(wrong)
     }
@@ -310,8 +322,10 @@ impl Launch {
 /// What a parameter is given, for the compiler.
 pub(super) fn argument(given: &Named, parameters: &[Parameter]) -> Result<Argument, String> {
     let name = given.name.split('.').next().unwrap_or(&given.name);
-    let constexpr = parameters.iter().any(|p| p.name == name && p.constexpr);
+    let constexpr = parameters.iter().any(|p| p.name == name && p.constexpr) || given.name.contains(".block_shape.");
     match &given.value {
+        Value::Descriptor(..) => Err(format!("the parts of `{name}` are given one by one")),
+        Value::Number(text) if given.name.ends_with(".padding") => Ok(Argument::Constant(Constant::Text(text.clone()))),
         Value::Array(source, _) => Ok(Argument::Buffer(source.scalar()?)),
         Value::Number(text) if constexpr => Ok(Argument::Constant(constant(text))),
         Value::Number(text) if let (number, Some(scalar)) = launch::typed_number(text) => {

@@ -7,11 +7,12 @@ use super::embedded;
 use super::names::is_triton;
 use super::source::FileId;
 use super::target;
-use super::value::{Dtype, Value, scalar_of_name};
+use super::value::{Dtype, Tensor, Value, scalar_of_name};
 use crate::python::ast::Ident;
 use girih_base::diag::Code;
 use girih_base::idx::Idx;
 use girih_base::span::Span;
+use girih_ir::{Scalar, Type, ValueId};
 
 /// Parts of Triton whose names stand for themselves.
 const ENUMERATIONS: &[&str] = &["PropagateNan", "dtype.SIGNEDNESS", "dtype.KIND"];
@@ -93,7 +94,7 @@ impl Body<'_, '_> {
                 }
             }
             Value::Tensor(_) | Value::Pointer(_) => {
-                let ty = value.dtype().unwrap_or(Dtype::of(girih_ir::Scalar::I32));
+                let ty = value.dtype().unwrap_or(Dtype::of(Scalar::I32));
                 match &*name.name {
                     "dtype" => return Ok(Value::Dtype(Dtype { shape: None, ..ty })),
                     "type" => return Ok(Value::Dtype(ty)),
@@ -109,6 +110,9 @@ impl Body<'_, '_> {
                 "block_shape" => {
                     return Ok(Value::Tuple(block.block.iter().map(|n| Value::Int(i128::from(*n))).collect()));
                 }
+                // As Triton has them.
+                "shape" if block.offsets.is_empty() => return Ok(self.integers_of(&block.lengths, Scalar::I32)),
+                "strides" if block.offsets.is_empty() => return Ok(self.integers_of(&block.strides, Scalar::I64)),
                 "load" | "store" | "gather" | "scatter" if block.offsets.is_empty() => {
                     let row = builtins::find(&format!("{}_tensor_descriptor", name.name));
                     if let Some(row) = row {
@@ -135,6 +139,12 @@ impl Body<'_, '_> {
                 self.fail(Code::KernelName, name.span, message, &builtins::like(&name.name))
             }
         }
+    }
+
+    /// Integers of 64 bits as a tuple of such a type.
+    fn integers_of(&mut self, values: &[ValueId], scalar: Scalar) -> Value {
+        let whole = |value: &ValueId| Tensor { value: *value, ty: Type::Scalar(Scalar::I64) };
+        Value::Tuple(values.iter().map(|value| Value::Tensor(self.cast(whole(value), scalar))).collect())
     }
 
     /// A name of a module.

@@ -4,6 +4,7 @@ use super::body::{Body, Made, Module};
 use super::call::constant_of;
 use super::decorators::{self, Chosen};
 use super::head::Head;
+use super::parts::Parts;
 use super::pointer::Pointer;
 use super::source::{Binding, FileId, Files, Loader};
 use super::statement::{Flow, is_constexpr};
@@ -93,7 +94,8 @@ pub struct Kernel {
 pub struct Request {
     /// The kernel's name.
     pub kernel: String,
-    /// What its parameters are given, by name.
+    /// What its parameters are given, by name. A tuple `t` is given as its elements `t.0`, `t.1` and so on; a tensor descriptor `d` as `d.base`, `d.shape.0` ..,
+    /// `d.strides.0` .., the constants `d.block_shape.0` .., and `d.padding`, which may be left out.
     pub arguments: Vec<(String, Argument)>,
     /// Groups of 32 lanes that run a program; what the decorators say, or 4, if absent.
     pub num_warps: Option<u32>,
@@ -309,7 +311,7 @@ fn write(
     chosen: &Chosen,
 ) -> Made<Vec<String>> {
     let named: Vec<&str> = def.parameters.list.iter().map(|p| p.name.name.as_str()).collect();
-    // `t.0` is the first element of the tuple `t`.
+    // `t.0` is a part of `t`.
     let base = |name: &str| name.split_once('.').map_or(name.to_owned(), |(base, _)| base.to_owned());
     if let Some((name, _)) = request.arguments.iter().find(|(name, _)| !named.contains(&base(name).as_str())) {
         let list = named.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
@@ -336,10 +338,10 @@ fn write(
         let given = request.arguments.iter().find(|(n, _)| n == name).map(|(_, argument)| argument);
         let picked = chosen.constants.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone());
         let constexpr = p.annotation.as_ref().is_some_and(is_constexpr);
-        let elements = elements(&mut body, request, name, constexpr, p.name.span, &mut left)?;
+        let parts = Parts { request, constexpr, span: p.name.span }.of(&mut body, name, &mut left)?;
         let value = match (given, picked, &p.default) {
-            (None, _, _) if !elements.is_empty() => Value::Tuple(elements),
             (Some(argument), _, _) => parameter(&mut body, name, argument, constexpr, p.name.span, &mut left)?,
+            (None, _, _) if parts.is_some() => parts.unwrap_or(Value::None),
             (None, Some(value), _) => value,
             (None, None, Some(default)) => body.expr(default)?,
             (None, None, None) => {
@@ -363,33 +365,8 @@ fn write(
     Ok(left)
 }
 
-/// The elements of a tuple that a parameter is given, one by one: `t.0`, `t.1` and so on.
-fn elements(
-    body: &mut Body<'_, '_>,
-    request: &Request,
-    name: &str,
-    constexpr: bool,
-    span: Span,
-    left: &mut Vec<String>,
-) -> Made<Vec<Value>> {
-    let mut elements = vec![];
-    loop {
-        let element = format!("{name}.{}", elements.len());
-        let Some((_, argument)) = request.arguments.iter().find(|(n, _)| *n == element) else { break };
-        elements.push(parameter(body, &element, argument, constexpr, span, left)?);
-    }
-    let count =
-        request.arguments.iter().filter(|(n, _)| n.split_once('.').is_some_and(|(base, _)| base == name)).count();
-    if count != elements.len() {
-        let message = format!("the elements of the tuple `{name}` are not all given");
-        let hint = format!("they are `{name}.0`, `{name}.1` and so on");
-        return body.fail(Code::BadArguments, span, message, &hint);
-    }
-    Ok(elements)
-}
-
 /// What a parameter is in the kernel.
-fn parameter(
+pub(super) fn parameter(
     body: &mut Body<'_, '_>,
     name: &str,
     argument: &Argument,

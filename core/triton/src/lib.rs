@@ -43,6 +43,7 @@ mod library;
 mod memory;
 mod names;
 mod operator;
+mod parts;
 mod pointer;
 mod promote;
 pub mod python;

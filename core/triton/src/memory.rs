@@ -2,7 +2,7 @@
 
 use super::body::{Body, Made};
 use super::builtins::Arguments;
-use super::pointer::{BlockPointer, Pointer, Role};
+use super::pointer::{BlockPointer, Padding, Pointer, Role};
 use super::value::{Tensor, Value};
 use girih_base::diag::Code;
 use girih_base::span::Span;
@@ -226,7 +226,8 @@ pub(super) fn load(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
             );
         }
         let checked = body.checked_dimensions(a.value(3), block, a.span(3))?;
-        let padding = body.padding(a.value(4), block.base.pointee, a.span(4))?;
+        let padding = body.padding_of(a.value(4), block.base.pointee, a.span(4))?;
+        let padding = body.padded(padding, block.base.pointee);
         let offsets = block.offsets.clone();
         let loaded = body.block_load(block, &offsets, &checked, padding, &attrs, a.call)?;
         return Ok(Value::Tensor(loaded));
@@ -288,7 +289,7 @@ pub(super) fn store(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 
 impl Body<'_, '_> {
     /// Integers of the device, of one type.
-    fn integers(&mut self, value: &Value, scalar: Scalar, what: &str, span: Span) -> Made<Vec<ValueId>> {
+    pub(super) fn integers(&mut self, value: &Value, scalar: Scalar, what: &str, span: Span) -> Made<Vec<ValueId>> {
         let items = match value {
             Value::Tuple(items) => items.clone(),
             one => vec![one.clone()],
@@ -329,7 +330,7 @@ impl Body<'_, '_> {
             let message = "lengths, strides, offsets and the block have different numbers of dimensions";
             return self.fail(Code::KernelShape, a.call, message, "give one of each for every dimension");
         }
-        Ok(BlockPointer { base, lengths, strides, offsets, block })
+        Ok(BlockPointer { base, lengths, strides, offsets, block, padding: Padding::Zero })
     }
 
     fn checked_dimensions(&mut self, value: &Value, block: &BlockPointer, span: Span) -> Made<Vec<bool>> {
@@ -341,17 +342,25 @@ impl Body<'_, '_> {
         Ok(checked)
     }
 
-    fn padding(&mut self, value: &Value, scalar: Scalar, span: Span) -> Made<ValueId> {
+    /// What `padding_option` says.
+    pub(super) fn padding_of(&self, value: &Value, scalar: Scalar, span: Span) -> Made<Padding> {
         match value {
-            Value::Str(text) if &**text == "nan" && scalar.is_float() => Ok(self.float(scalar, f64::NAN)),
-            Value::Str(text) if matches!(&**text, "" | "zero") => Ok(self.number(scalar, 0.0)),
-            Value::None => Ok(self.number(scalar, 0.0)),
+            Value::Str(text) if &**text == "nan" && scalar.is_float() => Ok(Padding::Nan),
+            Value::Str(text) if matches!(&**text, "" | "zero") => Ok(Padding::Zero),
+            Value::None => Ok(Padding::Zero),
             other => self.fail(
                 Code::KernelArgument,
                 span,
                 format!("there is no padding {other} for this type"),
                 "it is `zero` or `nan`",
             ),
+        }
+    }
+
+    fn padded(&mut self, padding: Padding, scalar: Scalar) -> ValueId {
+        match padding {
+            Padding::Zero => self.number(scalar, 0.0),
+            Padding::Nan => self.float(scalar, f64::NAN),
         }
     }
 
@@ -456,7 +465,9 @@ pub(super) fn make_block_ptr(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Val
 
 /// `tl.make_tensor_descriptor`.
 pub(super) fn make_descriptor(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    Ok(Value::Block(Box::new(body.block(a, None, 3)?)))
+    let block = body.block(a, None, 3)?;
+    let padding = body.padding_of(a.value(4), block.base.pointee, a.span(4))?;
+    Ok(Value::Block(Box::new(BlockPointer { padding, ..block })))
 }
 
 /// `tl.advance(base, offsets)`.
@@ -479,7 +490,7 @@ pub(super) fn descriptor_load(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Va
     if offsets.len() != block.block.len() {
         return body.fail(Code::KernelShape, a.call, "there is one offset for each dimension of the block", "");
     }
-    let (checked, padding) = (vec![true; offsets.len()], body.number(block.base.pointee, 0.0));
+    let (checked, padding) = (vec![true; offsets.len()], body.padded(block.padding, block.base.pointee));
     body.block_load(&block, &offsets, &checked, padding, &[], a.call).map(Value::Tensor)
 }
 
@@ -540,8 +551,9 @@ fn rows(body: &mut Body<'_, '_>, a: &Arguments, [rows, column]: [usize; 2]) -> M
 /// `descriptor.gather(x_offsets, y_offset)`.
 pub(super) fn descriptor_gather(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let access = rows(body, a, [1, 2])?;
+    let padding = body.descriptor(a.value(0), a.span(0))?.padding;
     let element = access.stored.element().unwrap_or(Scalar::U8);
-    let other = body.number(element, 0.0);
+    let other = body.padded(padding, element);
     Ok(Value::Tensor(body.load_access(&access, other, &[])))
 }
 

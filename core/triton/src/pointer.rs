@@ -128,6 +128,18 @@ pub(super) struct BlockPointer {
     pub offsets: Vec<ValueId>,
     /// Lengths of the block.
     pub block: Vec<u64>,
+    /// What a descriptor reads outside of the matrix.
+    pub padding: Padding,
+}
+
+/// What stands outside of a matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Padding {
+    /// Zeros.
+    #[default]
+    Zero,
+    /// What is no number.
+    Nan,
 }
 
 impl Body<'_, '_> {

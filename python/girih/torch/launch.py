@@ -22,6 +22,8 @@ NAMES = {
     torch.uint16: "u16",
     torch.uint32: "u32",
     torch.uint64: "u64",
+    torch.float8_e4m3fn: "fp8e4nv",
+    torch.float8_e5m2: "fp8e5",
     torch.float16: "fp16",
     torch.bfloat16: "bf16",
     torch.float32: "fp32",

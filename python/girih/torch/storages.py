@@ -27,6 +27,8 @@ CODES = {
     torch.float64: (2, 64),
     torch.bfloat16: (4, 16),
     torch.bool: (6, 8),
+    torch.float8_e4m3fn: (10, 8),
+    torch.float8_e5m2: (12, 8),
 }
 # The types that tensors of the device can have.
 TYPES = frozenset(CODES)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from girih._native import Error
-from girih.kernels import Call, Grid, JitKernel, jit, launch_device
-from girih.triton import language
+from girih.kernels import Call, Grid, JitKernel, jit, launch_device, single
+from girih.triton import language, tools
 
-__all__ = ["Config", "autotune", "cdiv", "heuristics", "jit", "language", "next_power_of_2"]
+__all__ = ["Config", "autotune", "cdiv", "heuristics", "jit", "language", "next_power_of_2", "tools"]
 
 
 def cdiv(x: int, y: int) -> int:
@@ -96,7 +96,7 @@ class Autotuned(_Choosing):
         for name in self.key:
             if name not in bound:
                 raise TypeError(f"{self.name}() is not given the argument `{name}`, which is in the `key` of its `autotune`")
-        kinds = tuple(str(value.dtype) for value in bound.values() if hasattr(value, "dtype"))
+        kinds = tuple(str(value.dtype) for value in single(bound.values()) if hasattr(value, "dtype"))
         device = launch_device(bound, self.launch_options(named).get("device"))
         key = (*(bound[name] for name in self.key), *kinds, device)
         if key not in self.best:
@@ -128,8 +128,7 @@ class Autotuned(_Choosing):
             given |= kernel.chosen(arguments, grid, given)
             kernel = kernel.kernel
         call = Call(kernel, kernel.bind(arguments, given), kernel.launch_options(given))
-        memory = [value[0] for value in call.arguments.values() if isinstance(value, tuple)]
-        kept = [(buffer, call.device.allocate(buffer.nbytes)) for buffer in memory]
+        kept = [(buffer, call.device.allocate(buffer.nbytes)) for buffer in call.memory()]
         for buffer, copy in kept:
             copy.copy_from(buffer)
         try:

@@ -7,6 +7,7 @@ import girih.triton.language as tl
 import numpy as np
 import pytest
 import torch
+from girih.triton.tools.tensor_descriptor import TensorDescriptor
 
 
 @girih.jit
@@ -26,6 +27,12 @@ def invert(x_ptr, BLOCK: tl.constexpr):
 def tuned(x_ptr, rows, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(x_ptr + at, tl.load(x_ptr + at, mask=at < rows) + 1, mask=at < rows)
+
+
+@girih.jit
+def shorten(x, out):
+    at = [tl.program_id(0) * 4, tl.program_id(1) * 8]
+    out.store(at, x.load(at))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32])
@@ -63,3 +70,11 @@ def test_tensors_and_arrays_go_together():
 def test_tensors_of_other_devices_are_refused_by_name():
     with pytest.raises(TypeError, match="a tensor on `meta` is no argument of a kernel of Girih"):
         scale[(1,)](torch.ones(4, device="meta"), torch.ones(4, device="girih"), 4, 1, 3.0, BLOCK=4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_elements_of_eight_bits_and_descriptors(dtype):
+    x = torch.randn(6, 8)
+    out = torch.zeros(6, 8, dtype=dtype, device="girih")
+    shorten[(2, 1)](TensorDescriptor.from_tensor(x.to("girih"), [4, 8]), TensorDescriptor.from_tensor(out, [4, 8]))
+    assert torch.equal(out.cpu().float(), x.to(dtype).float())
