@@ -39,7 +39,8 @@ impl Interrupt {
             let (raised, speaker) = (interrupt.clone(), *console);
             std::thread::spawn(move || {
                 std::thread::sleep(timeout);
-                raised.stop(&speaker, &format!("the program ran longer than {} seconds", timeout.as_secs_f64()));
+                let unit = if timeout == Duration::from_secs(1) { "second" } else { "seconds" };
+                raised.stop(&speaker, &format!("the program ran longer than {} {unit}", timeout.as_secs_f64()));
             });
         }
         interrupt

@@ -61,7 +61,9 @@ pub fn in_parts(given: &[Named]) -> Result<Vec<Named>, String> {
         let shape = source.shape()?;
         if shape.len() != block.len() {
             let (array, blocks) = (counted(shape.len(), "dimension"), counted(block.len(), "dimension"));
-            return Err(format!("the array of `{name}` has {array}, and a block of it {blocks}"));
+            return Err(format!(
+                "the array of `{name}` has {array}, and a block of it {blocks}: a block of a matrix is written 64x32"
+            ));
         }
         let strides: Vec<u64> = (1..=shape.len()).map(|i| shape[i..].iter().product()).collect();
         let array = Value::Array(source.clone(), output.clone());

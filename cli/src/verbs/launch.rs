@@ -162,6 +162,9 @@ impl Launch {
     /// What was said and chosen when the kernel was compiled.
     fn tell(&self, head: &Head, console: &Console) {
         head.notes.iter().for_each(|note| console.note(note));
+        if head.prints && !matches!(self.device, Selector::Interpreter(_)) && self.emit.is_none() {
+            console.note("programs print only on the reference machine: `--device interpreter`");
+        }
         for (name, value) in &head.chosen {
             console.detail(|| format!("{name} = {value}"));
         }

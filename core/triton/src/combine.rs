@@ -236,7 +236,9 @@ fn one(mut tensors: Vec<Tensor>) -> Value {
 pub(super) fn sum(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let x = body.sum_operand(a, 3)?;
     let keep = a.flag(body, 2, "`keep_dims`")?;
-    body.reduced(&[x], a.value(1), keep, &Combine::Op(Op::Add), a.call).map(one)
+    // A sum of one bit wraps around.
+    let add = if x.element() == Scalar::Bool { Op::Xor } else { Op::Add };
+    body.reduced(&[x], a.value(1), keep, &Combine::Op(add), a.call).map(one)
 }
 
 fn extreme(body: &mut Body<'_, '_>, a: &Arguments, op: Op, better: Op) -> Made<Value> {

@@ -32,6 +32,8 @@ pub struct Head {
     pub exact: Vec<String>,
     /// The texts of the assertions in it, each once: the runtime is told them before the kernel runs.
     pub assertions: Vec<String>,
+    /// Whether its programs print, which only the reference machine shows.
+    pub prints: bool,
 }
 
 impl Head {
@@ -53,6 +55,7 @@ impl Head {
         to.list(&self.notes, text);
         to.list(&self.exact, text);
         to.list(&self.assertions, text);
+        to.number(self.prints);
     }
 
     /// Reads it.
@@ -70,6 +73,7 @@ impl Head {
             notes: from.list(text)?,
             exact: from.list(text)?,
             assertions: from.list(text)?,
+            prints: from.truth()?,
         };
         (head.parameters.len() == head.types.len()).then_some(head)
     }
@@ -121,6 +125,7 @@ mod tests {
             notes: vec!["said".into()],
             exact: vec!["m".into()],
             assertions: vec!["index out of bounds".into()],
+            prints: true,
         };
         let mut packer = Packer::default();
         head.pack(&mut packer);

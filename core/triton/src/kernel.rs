@@ -13,7 +13,7 @@ use super::value::{Function, Tensor, Value};
 use crate::python::ast::{Expr, ExprKind, FunctionDef};
 use girih_base::diag::{Code, Diagnostic, did_you_mean};
 use girih_base::span::{Sources, Span};
-use girih_ir::{FunctionId, Launch, ParamAttrs, Scalar, Space, Type, Verified, verify};
+use girih_ir::{FunctionId, Launch, Op, ParamAttrs, Scalar, Space, Type, Verified, verify};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -236,6 +236,7 @@ pub fn compile(
         notes: module.notes,
         exact: exact(&def, request),
         assertions: module.assertions,
+        prints: module_ir.functions.iter().any(|function| function.insts.iter().any(|inst| inst.op == Op::TilePrint)),
     };
     Ok(Compiled { module: module_ir, kernel, head })
 }

@@ -9,6 +9,17 @@ use girih_base::diag::Code;
 use girih_base::span::Span;
 use girih_ir::{Attr, Op, Scalar, Shape, Type, ValueId};
 
+/// What an operator is on `int1`, an integer of one bit: sums and differences wrap around, as in Triton.
+fn of_one_bit(op: BinaryOp) -> Option<Op> {
+    match op {
+        BinaryOp::And | BinaryOp::Mul => Some(Op::And),
+        BinaryOp::Or => Some(Op::Or),
+        BinaryOp::Xor | BinaryOp::Add | BinaryOp::Sub => Some(Op::Xor),
+        BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Mod | BinaryOp::Pow => None,
+        BinaryOp::MatMul | BinaryOp::Shl | BinaryOp::Shr => None,
+    }
+}
+
 impl Body<'_, '_> {
     /// How an operand takes part in finding the common type.
     fn operand(&self, value: &Value, span: Span) -> Made<Operand> {
@@ -138,7 +149,9 @@ impl Body<'_, '_> {
         let float = scalar.is_float();
         if op == BinaryOp::Div && !float {
             (a, b) = (self.cast(a, Scalar::F32), self.cast(b, Scalar::F32));
-        } else if scalar == Scalar::Bool && !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) {
+        } else if let (Scalar::Bool, Some(of_bits)) = (scalar, of_one_bit(op)) {
+            return Ok(self.op(of_bits, a.ty, &[a.value, b.value]));
+        } else if scalar == Scalar::Bool {
             (a, b) = (self.cast(a, Scalar::I32), self.cast(b, Scalar::I32));
         } else if scalar.is_float() && scalar.bits() == 8 {
             (a, b) = (self.cast(a, Scalar::F16), self.cast(b, Scalar::F16));
@@ -339,8 +352,9 @@ impl Body<'_, '_> {
             (UnaryOp::Neg, a) => {
                 let t = self.tensor(a, span)?;
                 let element = t.element();
+                // 0 minus a number of one bit is that number.
                 if element == Scalar::Bool {
-                    return self.fail(Code::KernelType, span, "`-` is not for truth values", "use `~` or `not`");
+                    return Ok(Value::Tensor(t));
                 }
                 if element.is_float() || element.is_signed() {
                     return Ok(Value::Tensor(self.op(Op::Neg, t.ty, &[t.value])));

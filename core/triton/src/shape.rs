@@ -407,17 +407,16 @@ pub(super) fn flip(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 /// `tl.cast(x, dtype, fp_downcast_rounding, bitcast)` and `x.to(..)`.
 pub(super) fn cast(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let dtype = body.dtype_of(a.value(1), a.span(1))?;
-    if let Value::Str(rounding) = a.value(2)
-        && &**rounding != "rtne"
-    {
-        let message = format!("the rounding `{rounding}` is not available");
-        return body.fail(
-            Code::KernelRefused,
-            a.span(2),
-            message,
-            "numbers are rounded to nearest, ties to even: `rtne`",
-        );
-    }
+    let cuts = match a.value(2) {
+        Value::Str(rounding) if &**rounding == "rtz" => true,
+        Value::None => false,
+        Value::Str(rounding) if &**rounding == "rtne" => false,
+        other => {
+            let message = format!("there is no rounding {other}");
+            let hint = "numbers are rounded to nearest, ties to even (`rtne`), or towards zero (`rtz`)";
+            return body.fail(Code::KernelArgument, a.span(2), message, hint);
+        }
+    };
     let bits = body.constant_bool(a.value(3), "`bitcast`", a.span(3))?;
     let table = body.table(a.value(0), a.span(0))?.map(Value::Pointer);
     if let Value::Pointer(pointer) = table.as_ref().unwrap_or(a.value(0)) {
@@ -429,7 +428,11 @@ pub(super) fn cast(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     }
     let x = a.tensor(body, 0)?;
     if !bits {
-        return Ok(Value::Tensor(body.cast(x, dtype.scalar)));
+        let floats = x.element().is_float() && dtype.scalar.is_float();
+        return Ok(Value::Tensor(match cuts && floats && dtype.scalar.bits() < x.element().bits() {
+            true => toward_zero(body, x, dtype.scalar),
+            false => body.cast(x, dtype.scalar),
+        }));
     }
     if x.element() == dtype.scalar {
         return Ok(Value::Tensor(x));
@@ -439,4 +442,18 @@ pub(super) fn cast(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         return body.fail(Code::KernelType, a.call, message, "a bitcast keeps the width");
     }
     Ok(Value::Tensor(body.op(Op::Bitcast, Type::block(x.shape(), dtype.scalar), &[x.value])))
+}
+
+/// A float as a shorter one that is not farther from zero: where the nearest one is, the one before it.
+fn toward_zero(body: &mut Body<'_, '_>, x: Tensor, to: Scalar) -> Tensor {
+    let nearest = body.cast(x, to);
+    let back = body.cast(nearest, x.element());
+    let [size, limit] = [back, x].map(|number| body.op(Op::Abs, x.ty, &[number.value]).value);
+    let beyond = body.op(Op::Gt, x.ty, &[size, limit]);
+    let whole = if to.bits() == 8 { Scalar::U8 } else if to.bits() == 16 { Scalar::U16 } else { Scalar::U32 };
+    let ty = Type::block(x.shape(), whole);
+    let bits = body.op(Op::Bitcast, ty, &[nearest.value]);
+    let one = body.cast(beyond, whole);
+    let bits = body.op(Op::Sub, ty, &[bits.value, one.value]);
+    body.op(Op::Bitcast, nearest.ty, &[bits.value])
 }

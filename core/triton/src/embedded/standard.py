@@ -4,6 +4,7 @@ import triton
 import triton.language as tl
 
 TRITON_MAX_TENSOR_NUMEL = 1048576
+CONSTEXPR_0 = 0
 pi32_t = tl.pointer_type(tl.int32)
 
 

@@ -229,5 +229,5 @@ def k(pointers, by, SHAPE: tl.constexpr):
     let mut some = full.to_vec();
     some[2].0 = "by.2";
     let Err((_, found)) = try_launch(text, "k", [1; 3], &some, &Alone) else { panic!("it is let through") };
-    assert_eq!(found[0].message, "the elements of the tuple `by` are not all given");
+    assert_eq!(found[0].message, "`by.0` is not given, but another part of `by` is");
 }

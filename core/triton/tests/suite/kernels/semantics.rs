@@ -33,6 +33,23 @@ fn ints(body: &str, expected: &[i64]) {
 }
 
 #[test]
+fn numbers_are_cut_where_that_is_asked_for() {
+    let cut = |ty: &str| {
+        let to = format!("x = (n + at).to(tl.float32) * (1 + 2 ** -11.0)\nv = x.to(tl.{ty}, fp_downcast_rounding='rtz')");
+        let whole = format!("{to}\nw = tl.where(at % 2 == 0, -x, x).to(tl.{ty}, fp_downcast_rounding='rtz').to(tl.float32)");
+        run(&format!("{whole}\ntl.store(y + at, (w * tl.where(at % 2 == 0, -64, 64)).to(tl.int32))\ntl.store(y + 16 + at, (v.to(tl.float32) * 64).to(tl.int32))")).1
+    };
+    // 5 to 20: what lies above the whole numbers is less than a unit of these types.
+    let whole: Vec<f64> = (5..21).chain(5..21).map(|n| f64::from(n * 64)).collect();
+    assert_eq!(cut("float16"), whole);
+    assert_eq!(cut("bfloat16"), whole);
+    let eighth = |n: i32| f64::from(if n < 16 { n } else { n & !1 } * 64);
+    assert_eq!(cut("float8e4nv"), (5..21).chain(5..21).map(eighth).collect::<Vec<_>>());
+    let found = run("v = tl.full([16], 70000.0, tl.float32).to(tl.float16, fp_downcast_rounding='rtz')\ntl.store(y + at, v.to(tl.int32))").1;
+    assert_eq!(found[0], 65504.0);
+}
+
+#[test]
 fn types_are_those_of_triton() {
     for (expression, ty) in [
         ("tl.zeros([2], tl.float16) + 1.5", "float16"),
@@ -45,7 +62,10 @@ fn types_are_those_of_triton() {
         ("at < 3", "int1"),
         ("tl.zeros([2], tl.int8) + 1", "int8"),
         ("tl.zeros([2], tl.int8) + tl.zeros([2], tl.uint8)", "uint8"),
-        ("(at < 3) + (at < 4)", "int32"),
+        ("(at < 3) + (at < 4)", "int1"),
+        ("-(at < 3)", "int1"),
+        ("(at < 3) + 1", "int32"),
+        ("tl.sum(at < 3, 0, dtype=tl.int1)", "int1"),
         ("tl.sum(tl.zeros([4], tl.int8), 0)", "int32"),
         ("tl.sum(tl.zeros([4], tl.int1), 0)", "uint32"),
         ("tl.cumsum(tl.zeros([4], tl.uint8), 0)", "uint32"),
@@ -127,6 +147,11 @@ fn reductions_and_scans() {
     );
     ints("tl.store(y + tl.arange(0, 4), tl.histogram(at % 3, 4))", &[6, 5, 5, 0]);
     ints("tl.store(y, tl.xor_sum(at, 0))", &[0]);
+    // `int1` is an integer of one bit.
+    ints("tl.store(y + at, (at > 0) + (at > 1))", &[0, 1, 0, 0]);
+    ints("tl.store(y + at, (at > 0) - (at > 1))", &[0, 1, 0, 0]);
+    ints("tl.store(y + at, -(at > 1))", &[0, 0, 1, 1]);
+    ints("tl.store(y, tl.sum(at > 2, 0, dtype=tl.int1))\ntl.store(y + 1, tl.sum(at > 1, 0, dtype=tl.int1))", &[1, 0]);
 }
 
 #[test]
