@@ -85,8 +85,8 @@ impl Kernel {
 
     /// Runs so many programs on a device, behind all work so far, and does not wait for them.
     ///
-    /// Arguments are given by name: `(buffer, offset in bytes, dtype)` for memory, an `int`, a `float` or a `bool`, and for constants also a `str` or `None`. A
-    /// tuple is given as a `list`, and a tensor descriptor as a `dict` of its `base`, `shape`, `strides`, `block_shape` and `padding`.
+    /// Arguments are given by name: `(buffer, offset in bytes, dtype)` for memory, an `int`, a `float` or a `bool`, and for constants also a `str` or `None`. `("fp64", x)`
+    /// is a float of 64 bits; others have 32. A tuple is given as a `list`, and a tensor descriptor as a `dict` of its `base`, `shape`, `strides`, `block_shape` and `padding`.
     #[pyo3(signature = (device, grid, arguments, num_warps = None, num_stages = None))]
     fn launch(
         &self,
@@ -218,7 +218,10 @@ impl Kernel {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<Arg<'static>> {
         if let Ok(memory) = value.cast::<PyTuple>() {
-            return self.memory(device, name, memory);
+            return match memory.extract::<(&str, f64)>() {
+                Ok(("fp64", number)) => Ok(Arg::double(number)),
+                Ok(_) | Err(_) => self.memory(device, name, memory),
+            };
         }
         // A truth value is an integer, too.
         if let Ok(truth) = value.cast::<PyBool>() {

@@ -16,7 +16,8 @@ pub(super) enum Given<'a> {
     Placed(Option<Scalar>, Buffer),
     /// An integer, and what it is in Rust.
     Int(Scalar, i128),
-    Float(f64),
+    /// A float, and the type that it is of where a parameter has none of its own.
+    Float(Scalar, f64),
     Bool(bool),
     Text(String),
     None,
@@ -63,6 +64,11 @@ impl Arg<'_> {
     /// Memory of the device that consists of such elements.
     pub fn of_elements(scalar: Scalar, buffer: Buffer) -> Self {
         Arg(Given::Placed(Some(scalar), buffer))
+    }
+
+    /// A number of `fp64`, for a parameter of a Triton kernel.
+    pub fn double(number: f64) -> Self {
+        Arg(Given::Float(Scalar::F64, number))
     }
 
     /// The same for another launch, unless there is memory of the host in it.
@@ -215,13 +221,14 @@ integers! {
 
 impl From<f32> for Arg<'_> {
     fn from(number: f32) -> Self {
-        Arg(Given::Float(number.into()))
+        Arg(Given::Float(Scalar::F32, number.into()))
     }
 }
 
+/// A parameter of a Triton kernel is `fp32` then, as for floats of Python; see [`Arg::double`].
 impl From<f64> for Arg<'_> {
     fn from(number: f64) -> Self {
-        Arg(Given::Float(number))
+        Arg(Given::Float(Scalar::F32, number))
     }
 }
 
@@ -252,7 +259,7 @@ impl Given<'_> {
             Given::Read(..) | Given::Written(..) => return None,
             Given::Placed(scalar, buffer) => Given::Placed(*scalar, buffer.clone()),
             Given::Int(scalar, number) => Given::Int(*scalar, *number),
-            Given::Float(number) => Given::Float(*number),
+            Given::Float(scalar, number) => Given::Float(*scalar, *number),
             Given::Bool(truth) => Given::Bool(*truth),
             Given::Text(text) => Given::Text(text.clone()),
             Given::None => Given::None,
@@ -272,7 +279,7 @@ impl Given<'_> {
             Given::Placed(Some(scalar), buffer) => array(*scalar, buffer.bytes() as usize),
             Given::Placed(None, buffer) => format!("a buffer of {} bytes", buffer.bytes()),
             Given::Int(_, value) | Given::Constant(value) => format!("the integer {value}"),
-            Given::Float(value) => format!("the float {value:?}"),
+            Given::Float(_, value) => format!("the float {value:?}"),
             Given::Bool(truth) => format!("the truth value {truth}"),
             Given::Text(text) => format!("the text {text:?}"),
             Given::None => "nothing".to_owned(),
@@ -291,9 +298,9 @@ impl Given<'_> {
         let bits = match self {
             Given::Int(_, value) if scalar.is_float() => float(*value as f64)?,
             Given::Int(_, value) => integer(*value, scalar)?,
-            Given::Float(value) if scalar.is_float() => float(*value)?,
+            Given::Float(_, value) if scalar.is_float() => float(*value)?,
             Given::Bool(truth) if scalar == Scalar::Bool || scalar.is_integer() => u64::from(*truth),
-            Given::Float(_) | Given::Bool(_) | Given::Text(_) | Given::None => return None,
+            Given::Float(..) | Given::Bool(_) | Given::Text(_) | Given::None => return None,
             Given::Constant(_) | Given::Parts(_) => return None,
             Given::Read(..) | Given::Written(..) | Given::Placed(..) => return None,
         };

@@ -224,12 +224,7 @@ impl TritonKernel {
     }
 
     /// What was compiled for a device and such arguments, or is compiled for them.
-    fn specialise(
-        &self,
-        device: &Device,
-        arguments: Vec<Kind>,
-        apart: bool,
-    ) -> Result<Arc<Specialised>, Error> {
+    fn specialise(&self, device: &Device, arguments: Vec<Kind>, apart: bool) -> Result<Arc<Specialised>, Error> {
         let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let is_right = |before: &&Arc<Specialised>| {
             before.apart == apart && before.device.is(device) && before.is_right_for(&arguments)
@@ -287,7 +282,7 @@ fn placed<'g>(given: &'g [Single<'_>]) -> impl Iterator<Item = &'g runtime::Buff
     given.iter().filter_map(|single| match single.given.as_ref()? {
         Given::Placed(_, buffer) => Some(buffer),
         Given::Read(..) | Given::Written(..) | Given::Parts(_) => None,
-        Given::Int(..) | Given::Float(_) | Given::Bool(_) | Given::Text(_) | Given::None | Given::Constant(_) => None,
+        Given::Int(..) | Given::Float(..) | Given::Bool(_) | Given::Text(_) | Given::None | Given::Constant(_) => None,
     })
 }
 
@@ -323,8 +318,10 @@ fn argument(given: &Given<'_>, constexpr: bool) -> Option<Argument> {
         Given::Placed(Some(scalar), _) => Argument::UnalignedBuffer(*scalar),
         Given::Placed(None, _) => return None,
         Given::Int(scalar, value) => Argument::Scalar(*scalar, *value as u64 & (u64::MAX >> (64 - scalar.bits()))),
-        // As Python's floats are.
-        Given::Float(value) => Argument::Scalar(Scalar::F32, (*value as f32).to_bits().into()),
+        Given::Float(scalar, _) => {
+            let number = given.number(Type::Scalar(*scalar));
+            Argument::Scalar(*scalar, number.map_or(0, |constant| constant.bits))
+        }
         Given::Bool(truth) => Argument::Scalar(Scalar::Bool, u64::from(*truth)),
         Given::Text(_) | Given::None | Given::Constant(_) | Given::Parts(_) => {
             return constant(given).map(Argument::Constant);
@@ -336,7 +333,7 @@ fn argument(given: &Given<'_>, constexpr: bool) -> Option<Argument> {
 fn constant(given: &Given<'_>) -> Option<Constant> {
     match given {
         Given::Int(_, value) | Given::Constant(value) => Some(Constant::Int(*value)),
-        Given::Float(value) => Some(Constant::Float(*value)),
+        Given::Float(_, value) => Some(Constant::Float(*value)),
         Given::Bool(truth) => Some(Constant::Bool(*truth)),
         Given::Text(text) => Some(Constant::Text(text.clone())),
         Given::None => Some(Constant::None),

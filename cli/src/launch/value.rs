@@ -69,7 +69,10 @@ pub fn in_parts(given: &[Named]) -> Result<Vec<Named>, String> {
         let array = Value::Array(source.clone(), output.clone());
         out.push(Named { name: format!("{name}.base"), value: array });
         for (part, numbers) in [("shape", &shape), ("strides", &strides), ("block_shape", block)] {
-            let number = |(i, n): (usize, &u64)| Named { name: format!("{name}.{part}.{i}"), value: Value::Number(n.to_string()) };
+            let number = |(i, n): (usize, &u64)| Named {
+                name: format!("{name}.{part}.{i}"),
+                value: Value::Number(n.to_string()),
+            };
             out.extend(numbers.iter().enumerate().map(number));
         }
     }

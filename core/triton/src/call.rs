@@ -291,7 +291,14 @@ impl Body<'_, '_> {
                 let base = self.import_pointer(&b.base, to, name, buffers);
                 let mut list = |old: &[ValueId]| old.iter().map(|v| param(to, *v)).collect::<Vec<_>>();
                 let (lengths, strides, offsets) = (list(&b.lengths), list(&b.strides), list(&b.offsets));
-                Value::Block(Box::new(BlockPointer { base, lengths, strides, offsets, block: b.block.clone(), padding: b.padding }))
+                Value::Block(Box::new(BlockPointer {
+                    base,
+                    lengths,
+                    strides,
+                    offsets,
+                    block: b.block.clone(),
+                    padding: b.padding,
+                }))
             }
             Value::Tuple(items) => {
                 Value::Tuple(items.iter().map(|item| self.import(item, to, name, buffers)).collect())

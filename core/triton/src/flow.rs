@@ -66,7 +66,14 @@ impl Value {
                 let which = list(b.base.which.as_slice()).pop();
                 let base = Pointer { which, index: list(b.base.index.as_slice()).pop(), ..b.base };
                 let (lengths, strides, offsets) = (list(&b.lengths), list(&b.strides), list(&b.offsets));
-                Value::Block(Box::new(BlockPointer { base, lengths, strides, offsets, block: b.block.clone(), padding: b.padding }))
+                Value::Block(Box::new(BlockPointer {
+                    base,
+                    lengths,
+                    strides,
+                    offsets,
+                    block: b.block.clone(),
+                    padding: b.padding,
+                }))
             }
             constant => constant.clone(),
         }

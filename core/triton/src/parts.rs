@@ -31,7 +31,8 @@ impl Parts<'_> {
         }
         if let Some(missing) = (0..names.len()).find(|i| !names.contains(&&*i.to_string())) {
             let message = format!("`{name}.{missing}` is not given, but another part of `{name}` is");
-            let hint = format!("the elements of a tuple are `{name}.0`, `{name}.1` and so on; {}", descriptor_hint(name));
+            let hint =
+                format!("the elements of a tuple are `{name}.0`, `{name}.1` and so on; {}", descriptor_hint(name));
             return body.fail(Code::BadArguments, self.span, message, &hint);
         }
         let elements = (0..names.len()).map(|i| self.part(body, &format!("{name}.{i}"), left));

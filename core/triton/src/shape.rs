@@ -450,7 +450,13 @@ fn toward_zero(body: &mut Body<'_, '_>, x: Tensor, to: Scalar) -> Tensor {
     let back = body.cast(nearest, x.element());
     let [size, limit] = [back, x].map(|number| body.op(Op::Abs, x.ty, &[number.value]).value);
     let beyond = body.op(Op::Gt, x.ty, &[size, limit]);
-    let whole = if to.bits() == 8 { Scalar::U8 } else if to.bits() == 16 { Scalar::U16 } else { Scalar::U32 };
+    let whole = if to.bits() == 8 {
+        Scalar::U8
+    } else if to.bits() == 16 {
+        Scalar::U16
+    } else {
+        Scalar::U32
+    };
     let ty = Type::block(x.shape(), whole);
     let bits = body.op(Op::Bitcast, ty, &[nearest.value]);
     let one = body.cast(beyond, whole);

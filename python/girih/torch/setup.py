@@ -1,5 +1,7 @@
 """Tells PyTorch of the device `girih`, once: its name, its module `torch.girih`, its operations, and `torch.compile`."""
 
+import functools
+
 import torch
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
@@ -39,8 +41,18 @@ class Module:
     def get_amp_supported_dtype(self):
         return [torch.float16, torch.bfloat16]
 
-    def manual_seed_all(self, seed):
+    def manual_seed(self, seed):
         torch.default_generator.manual_seed(seed)
+
+    manual_seed_all = manual_seed
+
+    def seed(self):
+        torch.default_generator.seed()
+
+    seed_all = seed
+
+    def initial_seed(self):
+        return torch.default_generator.initial_seed()
 
     def get_rng_state(self, index=None):
         return torch.default_generator.get_state()
@@ -48,8 +60,30 @@ class Module:
     def set_rng_state(self, state, index=None):
         torch.default_generator.set_state(state)
 
-    def memory_summary(self):
+    def is_bf16_supported(self, including_emulation=True):
+        return True
+
+    def get_device_name(self, index=None):
+        return device.current().name
+
+    def get_device_properties(self, index=None):
+        return Interface.get_device_properties()
+
+    def memory_summary(self, index=None, abbreviated=False):
         return device.memory_summary()
+
+    def memory_allocated(self, index=None):
+        """Bytes of the tensors that there are."""
+        return device.current().memory()["live"]
+
+    def max_memory_allocated(self, index=None):
+        """The most bytes that there were at once."""
+        return device.current().memory()["peak"]
+
+    def memory_reserved(self, index=None):
+        """The same, with what is kept for later tensors."""
+        figures = device.current().memory()
+        return figures["live"] + figures["cached"]
 
     def empty_cache(self):
         device.current().trim()
@@ -58,9 +92,7 @@ class Module:
 def register() -> None:
     """Registers all of it."""
     _setup_privateuseone_for_python_backend("girih", backend_module=Module())
-    # Weights that are shared stay shared when a module is moved.
-    torch.__future__.set_swap_module_params_on_conversion(True)
-    from girih.torch import arguments, attention, autocast, convolutions, distributed, eager, operations, products
+    from girih.torch import arguments, attention, autocast, convolutions, distributed, eager, modules, operations, products
 
     operations.register()
     products.register()
@@ -70,7 +102,9 @@ def register() -> None:
     eager.register()
     arguments.register()
     distributed.register()
+    modules.register()
     _storages_that_move()
+    _pinned_memory()
     _print_from_the_host()
     from girih.torch import inductor
 
@@ -96,6 +130,19 @@ def _storages_that_move() -> None:
     torch.UntypedStorage.cpu, torch.UntypedStorage.clone = cpu, cloned
     # Asked before PyTorch's own rule, which needs an allocator in C++.
     torch.serialization.register_package(5, _saved_place, _loaded)
+
+
+def _pinned_memory() -> None:
+    """PyTorch asks the device that it takes to be the machine's for pinned memory. Girih copies from any memory: where there is no card of CUDA a tensor counts as pinned as it is."""
+    pin = torch.Tensor.pin_memory
+
+    @functools.wraps(pin)
+    def pin_memory(tensor, device=None):
+        if device is None and tensor.device.type == "cpu":
+            return pin(tensor, "cuda") if torch.cuda.is_available() else tensor
+        return pin(tensor) if device is None else pin(tensor, device)
+
+    torch.Tensor.pin_memory = pin_memory
 
 
 def _saved_place(storage):

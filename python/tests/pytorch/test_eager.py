@@ -186,3 +186,34 @@ def test_nan_is_one_number():
     assert x.masked_fill(mask, float("nan")).isnan().cpu().tolist() == [True, False, True]
     x.masked_fill(mask, float("nan"))
     assert len(eager._plans) <= before + 1
+
+
+def test_numbers_of_64_bits_are_not_cut():
+    x = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64)
+    ours = x.to("girih")
+    for number in (0.3, 1 / 7, 1e300):
+        assert torch.equal((ours * number).cpu(), x * number) and torch.equal((ours + number).cpu(), x + number)
+    assert torch.equal(torch.compile(lambda a, b: a * b)(ours, torch.tensor(1 / 7, dtype=torch.float64)).cpu(), x * (1 / 7))
+
+
+def test_quotients_that_are_rounded_down():
+    x = torch.tensor([1.0, 0.7, float("inf"), -1.0, -0.7, 0.0, -0.0, 5.0])
+    for dtype in (torch.float32, torch.float64):
+        theirs, ours = x.to(dtype), x.to(dtype).to("girih")
+        for by in (0.1, -0.3, 0.0):
+            torch.testing.assert_close((ours // by).cpu(), theirs // by, rtol=0, atol=0, equal_nan=True)
+        torch.testing.assert_close((7.0 // ours).cpu(), 7.0 // theirs, rtol=0, atol=0, equal_nan=True)
+        torch.testing.assert_close(torch.div(ours, ours + 0.5, rounding_mode="floor").cpu(), torch.div(theirs, theirs + 0.5, rounding_mode="floor"), equal_nan=True)
+    whole = torch.arange(-5, 6)
+    assert torch.equal((whole.to("girih") // 3).cpu(), whole // 3)
+
+
+def test_group_norm_of_any_layout():
+    x = torch.randn(2, 6, 4, 5).to(memory_format=torch.channels_last)
+    results = []
+    for device in ("cpu", "girih"):
+        given = x.clone().to(device).requires_grad_()
+        result = torch.nn.functional.group_norm(given, 3)
+        result.sin().sum().backward()
+        results.append((result.cpu(), given.grad.cpu()))
+    torch.testing.assert_close(*results)

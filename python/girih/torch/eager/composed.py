@@ -11,7 +11,7 @@ from girih.torch.library import Library
 
 _aten = torch.ops.aten
 _library = Library("aten", "IMPL")
-_WHOLE = ("cummax", "cummin", "logcumsumexp")
+_WHOLE = ("cummax", "cummin", "logcumsumexp", "native_group_norm")
 
 
 def _nonzero(tensor):

@@ -8,7 +8,7 @@ import math
 
 import torch
 
-from girih.torch.eager import integers, scattering, sorting, special
+from girih.torch.eager import integers, recurrent, scattering, sorting, special
 
 _aten = torch.ops.aten
 
@@ -148,6 +148,34 @@ def _weights(like, outs, ins, align_corners, scale):
     return (1 - distance.abs()).clamp(min=0).to(like.dtype)
 
 
+def _group_norm(x, *rest):
+    """PyTorch's own row takes the elements to be in order."""
+    from torch._decomp import decomposition_table
+
+    return decomposition_table[_aten.native_group_norm.default](x.contiguous(), *rest)
+
+
+def _group_norm_backward(gradient, x, *rest):
+    from torch._decomp import decomposition_table
+
+    return decomposition_table[_aten.native_group_norm_backward.default](gradient.contiguous(), x.contiguous(), *rest)
+
+
+def _quotient(a, b, rounding_mode=None):
+    """A quotient of floats that is rounded down is that of what the remainder leaves, as in PyTorch: `a == (a // b) * b + a % b`."""
+    is_float = any(x.dtype.is_floating_point if isinstance(x, torch.Tensor) else isinstance(x, float) for x in (a, b))
+    if rounding_mode != "floor" or not is_float:
+        return NotImplemented
+    rest = torch.fmod(a, b)
+    quotient = (a - rest) / b
+    quotient = torch.where((rest != 0) & ((b < 0) != (rest < 0)), quotient - 1, quotient)
+    whole = torch.floor(quotient)
+    whole = torch.where(quotient - whole > 0.5, whole + 1, whole)
+    exact = a / b
+    whole = torch.where(quotient == 0, exact * 0, whole)
+    return torch.where((b == 0) | torch.zeros_like(whole, dtype=torch.bool), exact, whole)
+
+
 def _drawn(tensor):
     """The type that random numbers are drawn in."""
     return torch.float64 if tensor.dtype == torch.float64 else torch.float32
@@ -170,6 +198,12 @@ _ROWS = {
     _aten.random.to: lambda tensor, high, generator=None: _integers_between(tensor, 0, high),
     getattr(_aten.random, "from"): _integers_between,
     _aten.multinomial.default: _multinomial,
+    _aten.div.Tensor_mode: _quotient,
+    _aten.div.Scalar_mode: _quotient,
+    _aten.floor_divide.default: lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    _aten.floor_divide.Scalar: lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    _aten.native_group_norm.default: _group_norm,
+    _aten.native_group_norm_backward.default: _group_norm_backward,
     _aten.addbmm.default: _addbmm,
     _aten.take.default: _take,
     _aten.embedding.default: _embedding,
@@ -227,4 +261,4 @@ def decompositions():
     from torch._inductor.lowering import lowerings
 
     theirs = {operation: rule for operation, rule in decomposition_table.items() if operation not in lowerings}
-    return theirs | select_decomp_table() | integers.ROWS | scattering.ROWS | sorting.ROWS | special.ROWS | _ROWS
+    return theirs | select_decomp_table() | integers.ROWS | recurrent.ROWS | scattering.ROWS | sorting.ROWS | special.ROWS | _ROWS

@@ -53,6 +53,8 @@ class Kernel:
         """A launch on a device with such numbers."""
         given = self._blocks | dict(zip(self._numbers, numbers))
         grid = self._grid(given)
+        # Floats of Python have 32 bits in kernels unless it is said otherwise.
+        given |= {name: ("fp64", given[name]) for name in self._numbers if self._signature[name] == "fp64" and isinstance(given[name], float)}
         given |= {name: (self._signature[name][1:],) for name in self._memory}
         return self._kernel.prepare(chosen, grid, given, num_warps=self._warps)
 

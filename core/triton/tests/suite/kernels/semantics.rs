@@ -35,8 +35,10 @@ fn ints(body: &str, expected: &[i64]) {
 #[test]
 fn numbers_are_cut_where_that_is_asked_for() {
     let cut = |ty: &str| {
-        let to = format!("x = (n + at).to(tl.float32) * (1 + 2 ** -11.0)\nv = x.to(tl.{ty}, fp_downcast_rounding='rtz')");
-        let whole = format!("{to}\nw = tl.where(at % 2 == 0, -x, x).to(tl.{ty}, fp_downcast_rounding='rtz').to(tl.float32)");
+        let to =
+            format!("x = (n + at).to(tl.float32) * (1 + 2 ** -11.0)\nv = x.to(tl.{ty}, fp_downcast_rounding='rtz')");
+        let whole =
+            format!("{to}\nw = tl.where(at % 2 == 0, -x, x).to(tl.{ty}, fp_downcast_rounding='rtz').to(tl.float32)");
         run(&format!("{whole}\ntl.store(y + at, (w * tl.where(at % 2 == 0, -64, 64)).to(tl.int32))\ntl.store(y + 16 + at, (v.to(tl.float32) * 64).to(tl.int32))")).1
     };
     // 5 to 20: what lies above the whole numbers is less than a unit of these types.
