@@ -194,12 +194,27 @@ impl Body<'_, '_> {
         Ok(self.op(made, ty, &[a.value, b.value]))
     }
 
-    /// a - trunc(a / b) * b.
+    /// a - trunc(a / b) * b, for quotients that the type holds: what is left has the sign of a, and is nearer to zero than b.
     pub(super) fn float_remainder(&mut self, a: Tensor, b: Tensor) -> Tensor {
         let quotient = self.op(Op::Div, a.ty, &[a.value, b.value]);
         let whole = self.op(Op::Trunc, a.ty, &[quotient.value]);
         let negative = self.op(Op::Neg, a.ty, &[whole.value]);
-        self.op(Op::Fma, a.ty, &[negative.value, b.value, a.value])
+        let rest = self.op(Op::Fma, a.ty, &[negative.value, b.value, a.value]);
+        // The quotient may have been rounded up to a whole number: 1 / 0.1 is 10, and what is left is just below 0.
+        let [size, most] = [a, b].map(|x| self.op(Op::Abs, a.ty, &[x.value]));
+        let turned = self.op(Op::Neg, a.ty, &[most.value]);
+        let zero = self.float(a.element(), 0.0);
+        let zero = self.splat(zero, a.shape());
+        let is_below = self.op(Op::Lt, a.ty, &[a.value, zero]);
+        let step = self.pick(is_below, turned, most);
+        let above = self.op(Op::Gt, a.ty, &[rest.value, zero]);
+        let below = self.op(Op::Lt, a.ty, &[rest.value, zero]);
+        let is_beyond = self.pick(is_below, above, below);
+        let back = self.op(Op::Add, a.ty, &[rest.value, step.value]);
+        let rest = self.pick(is_beyond, back, rest);
+        // Also where b is infinite.
+        let is_less = self.op(Op::Lt, a.ty, &[size.value, most.value]);
+        self.pick(is_less, a, rest)
     }
 
     /// A pointer moved by elements.

@@ -166,9 +166,7 @@ def _quotient(a, b, rounding_mode=None):
     is_float = any(x.dtype.is_floating_point if isinstance(x, torch.Tensor) else isinstance(x, float) for x in (a, b))
     if rounding_mode != "floor" or not is_float:
         return NotImplemented
-    rest = torch.fmod(a, b)
-    quotient = (a - rest) / b
-    quotient = torch.where((rest != 0) & ((b < 0) != (rest < 0)), quotient - 1, quotient)
+    quotient = (a - torch.remainder(a, b)) / b
     whole = torch.floor(quotient)
     whole = torch.where(quotient - whole > 0.5, whole + 1, whole)
     exact = a / b

@@ -52,6 +52,27 @@ fn numbers_are_cut_where_that_is_asked_for() {
 }
 
 #[test]
+fn what_a_division_of_floats_leaves() {
+    for (a, b) in [
+        (1.0, 0.1),
+        (-1.0, 0.1),
+        (1.0, -0.1),
+        (7.0, f64::INFINITY),
+        (-7.0, f64::INFINITY),
+        (6.0, 2.0),
+        (0.7, 0.1),
+        (5.5, -2.0),
+    ] {
+        let found = run(&format!("a = x * 0 + {a}\nb = x * 0 + float('{b}')\ntl.store(x + at, v)")
+            .replace("x * 0", "tl.load(x + at) * 0")
+            .replace(", v)", ", a % b)"))
+        .0[0];
+        assert_eq!(found as f32, a as f32 % b as f32, "{a} % {b}");
+    }
+    assert!(run("tl.store(x + at, (tl.load(x + at) * 0 + float('inf')) % 2.0)").0[0].is_nan());
+}
+
+#[test]
 fn types_are_those_of_triton() {
     for (expression, ty) in [
         ("tl.zeros([2], tl.float16) + 1.5", "float16"),
