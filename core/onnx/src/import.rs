@@ -139,10 +139,10 @@ impl<'a> Importer<'a> {
     fn outputs(&mut self, node: &'a NodeProto) -> Made<Vec<NodeId>> {
         let input = |name: &'a String| if name.is_empty() { Ok(None) } else { self.value(name).map(Some) };
         let inputs = node.input.iter().map(input).collect::<Made<Vec<_>>>()?;
-        let outputs = match self.function(node) {
+        let outputs = match self.function(node)? {
             Some(function) => self.inlined(function, node, &inputs)?,
             None => {
-                let domain = if node.domain == "ai.onnx" { "" } else { &*node.domain };
+                let domain = domain(&node.domain);
                 let Some(row) = operators::find(domain, &node.op_type) else {
                     let domain = if domain.is_empty() { String::new() } else { format!(" of the domain `{domain}`") };
                     return Err(operator(format!("this operator{domain} is not there")));
@@ -167,9 +167,20 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// The function of the model that a node calls; none if it is an operator.
-    fn function(&self, node: &NodeProto) -> Option<&'a FunctionProto> {
-        self.model.functions.iter().find(|function| function.name == node.op_type && function.domain == node.domain)
+    /// The function of the model that a node calls, by its domain, name and overload; none if it is an operator.
+    fn function(&self, node: &NodeProto) -> Made<Option<&'a FunctionProto>> {
+        let is_named = |function: &&FunctionProto| {
+            function.name == node.op_type && domain(&function.domain) == domain(&node.domain)
+        };
+        let mut named = self.model.functions.iter().filter(is_named).peekable();
+        let is_there = named.peek().is_some();
+        match named.find(|function| function.overload == node.overload) {
+            None if is_there => {
+                let (name, overload) = (&node.op_type, &node.overload);
+                Err(file(format!("the model has functions `{name}`, and none of the overload `{overload}`")))
+            }
+            found => Ok(found),
+        }
     }
 
     fn inlined(
@@ -343,6 +354,11 @@ impl<'a> Importer<'a> {
         graph.outputs = self.graph.outputs.iter().map(|output| moved[output]).collect();
         Imported { graph, weights, fixed }
     }
+}
+
+/// A domain of operators; ONNX's own has two names.
+fn domain(name: &str) -> &str {
+    if name == "ai.onnx" { "" } else { name }
 }
 
 /// How deep subgraphs and functions may be nested.

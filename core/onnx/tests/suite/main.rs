@@ -1,4 +1,8 @@
-//! The page about ONNX models; what operators compute is tested on devices, in `nn/tests/suite/onnx.rs`.
+//! The page about ONNX models, and what no device is needed for. The standard's own data are tested on devices, in
+//! `nn/tests/suite/onnx.rs`.
+
+mod functions;
+mod models;
 
 use girih_onnx::operators::reference;
 
