@@ -5,7 +5,7 @@
 
 use crate::call::Call;
 use crate::constant::Constant;
-use crate::error::{file, operator};
+use crate::error::{file, missing, operator};
 use crate::model::Model;
 use crate::operators;
 use crate::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
@@ -35,7 +35,9 @@ impl Model {
     ) -> Made<Imported> {
         if inputs.len() != self.inputs().len() {
             let (given, wanted) = (inputs.len(), self.inputs().len());
-            return Err(file(format!("the model has {wanted} inputs, and {given} are given")));
+            let names: Vec<String> = self.inputs().iter().map(|input| format!("`{}`", input.name)).collect();
+            return Err(file(format!("the model has {wanted} inputs, and {given} are given"))
+                .hint(format!("give one tensor for each of {}", names.join(", "))));
         }
         let mut fixed: Vec<(usize, Constant)> = vec![];
         loop {
@@ -86,10 +88,7 @@ impl<'a> Importer<'a> {
     fn all(&mut self, inputs: &[TensorType], fixed: &[(usize, Constant)]) -> Made<()> {
         let model = self.model;
         for (number, (ty, input)) in inputs.iter().zip(model.inputs()).enumerate() {
-            if ty.element != input.element {
-                let (name, wanted) = (&input.name, input.element);
-                return Err(file(format!("the input `{name}` has elements of type {wanted}, and {ty} is given")));
-            }
+            input.takes(ty)?;
             let node = match fixed.iter().find(|(fixed, _)| *fixed == number) {
                 Some((_, constant)) => self.constant(constant.clone())?,
                 None => {
@@ -143,10 +142,7 @@ impl<'a> Importer<'a> {
             Some(function) => self.inlined(function, node, &inputs)?,
             None => {
                 let domain = domain(&node.domain);
-                let Some(row) = operators::find(domain, &node.op_type) else {
-                    let domain = if domain.is_empty() { String::new() } else { format!(" of the domain `{domain}`") };
-                    return Err(operator(format!("this operator{domain} is not there")));
-                };
+                let row = operators::find(domain, &node.op_type).ok_or_else(|| missing(domain, &node.op_type))?;
                 let version = self.version(domain)?;
                 (row.write)(&mut Call { importer: self, node, inputs, version })?
             }
@@ -163,7 +159,8 @@ impl<'a> Importer<'a> {
         let same = |set: &&OperatorSetIdProto| set.domain == domain || (domain.is_empty() && set.domain == "ai.onnx");
         match opsets.iter().find(same) {
             Some(set) => Ok(set.version),
-            None => Err(file(format!("the model names no version of the domain `{domain}`"))),
+            None => Err(file(format!("the model names no version of the domain `{domain}`"))
+                .hint("write its version to the model's `opset_import`, as `onnx.helper.make_model` does")),
         }
     }
 
@@ -251,7 +248,9 @@ impl<'a> Importer<'a> {
                 break;
             }
         }
-        Err(file(format!("it uses `{name}`, which nothing before it gives")))
+        Err(file(format!("it uses `{name}`, which nothing before it gives")).hint(
+            "nodes stand after those whose values they use: `onnx.checker.check_model` finds names that nothing gives",
+        ))
     }
 
     /// A node whose elements are known.
@@ -294,7 +293,8 @@ impl<'a> Importer<'a> {
             return Err(operator(format!(
                 "a shape or a choice depends on the elements of {which} {}, which have to be known when the model is compiled",
                 names.join(", ")
-            )));
+            ))
+            .hint("give these elements where the model is compiled, or write them to its file as a weight"));
         }
         let (mut part, mut inputs, mut moved) = (Graph::new(), vec![], HashMap::new());
         for id in needed {

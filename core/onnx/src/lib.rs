@@ -16,6 +16,7 @@
 mod call;
 mod constant;
 mod error;
+mod foreign;
 mod import;
 mod model;
 pub mod operators;

@@ -4,11 +4,13 @@
 
 use crate::constant::{Constant, External, element};
 use crate::error::file;
+use crate::foreign;
 use crate::proto::{self, FunctionProto, GraphProto, ModelProto, OperatorSetIdProto};
 use girih_ir::Scalar;
-use girih_tensor::Made;
+use girih_tensor::{Made, TensorType};
 use prost::Message;
 use std::collections::HashMap;
+use std::fmt;
 
 /// A model that was read.
 #[derive(Clone, Debug)]
@@ -40,14 +42,51 @@ pub enum Dimension {
     Any(String),
 }
 
+impl Input {
+    /// Whether a tensor of a type may be given. A length of 0 says nothing: some exporters write it for one that they do not know.
+    ///
+    /// # Errors
+    /// If it has other elements, another number of dimensions, or another length than the file says.
+    pub(crate) fn takes(&self, ty: &TensorType) -> Made<()> {
+        let (name, wanted) = (&self.name, self.element);
+        if ty.element != wanted {
+            let why = format!("the input `{name}` has elements of type {wanted}, and {ty} is given");
+            return Err(file(why).hint(format!("convert the tensor to {wanted} before")));
+        }
+        let Some(dimensions) = &self.dimensions else { return Ok(()) };
+        let fits = |(dimension, length): (&Dimension, &u64)| match dimension {
+            Dimension::Length(0) | Dimension::Any(_) => true,
+            Dimension::Length(wanted) => wanted == length,
+        };
+        let lengths = ty.shape.lengths();
+        if dimensions.len() == lengths.len() && dimensions.iter().zip(&lengths).all(fits) {
+            return Ok(());
+        }
+        let shown: Vec<String> = dimensions.iter().map(Dimension::to_string).collect();
+        let why = format!("the input `{name}` is {wanted}[{}], and {ty} is given", shown.join(", "));
+        Err(file(why).hint("the file fixes these lengths: export the model with `dynamic_axes` or `dynamic_shapes` where they are to differ"))
+    }
+}
+
+impl fmt::Display for Dimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Dimension::Length(0) => f.write_str("?"),
+            Dimension::Length(length) => write!(f, "{length}"),
+            Dimension::Any(name) if name.is_empty() => f.write_str("?"),
+            Dimension::Any(name) => f.write_str(name),
+        }
+    }
+}
+
 impl Model {
     /// Reads a model. `external` gives what large models keep in files beside them.
     ///
     /// # Errors
     /// If the bytes are no model, or a weight cannot be read.
     pub fn read(bytes: &[u8], external: &mut External<'_>) -> Made<Model> {
-        let model = ModelProto::decode(bytes).map_err(|error| file(format!("this is no ONNX model: {error}")))?;
-        let Some(mut graph) = model.graph else { return Err(file("this is no ONNX model: it has no graph")) };
+        let model = ModelProto::decode(bytes).map_err(|error| foreign::no_model(bytes, &error.to_string()))?;
+        let Some(mut graph) = model.graph else { return Err(foreign::no_model(bytes, "it has no graph")) };
         if let Some(sparse) = graph.sparse_initializer.first() {
             let name = sparse.values.as_ref().map_or("", |values| &values.name);
             return Err(file(format!("the tensor `{name}` is sparse, which tensors are not")));

@@ -499,7 +499,7 @@ codes! {
         "An ONNX model is a graph of operators with the version of their standard, weights of the types that tensors have, and inputs and outputs that are tensors. A \
          model is given as many tensors as it has inputs, each of its type.";
     OnnxOperator "B1107" error: "an operator of ONNX that cannot be imported",
-        "The operator is not among those that are imported, or it is used in a way that has no meaning in a graph whose shapes are known: `docs/tensors.md` lists the \
+        "The operator is not among those that are imported, or it is used in a way that has no meaning in a graph whose shapes are known: `docs/onnx.md` lists the \
          operators. Elements that decide about a shape, such as the operands of `Reshape`, are part of what is compiled.";
 }
 

@@ -1,4 +1,4 @@
-//! The one table of ONNX's operators: what writes each. `docs/tensors.md` lists them from here.
+//! The one table of ONNX's operators: what writes each. `docs/onnx.md` lists them from here.
 //!
 //! | file | its operators |
 //! |---|---|
@@ -46,6 +46,19 @@ pub(crate) struct Row {
 /// The operator of a name in a domain; the empty one is ONNX's own.
 pub(crate) fn find(domain: &str, name: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| domain.is_empty() && row.name == name)
+}
+
+/// The operator that a misspelt name means: one whose name has the same letters in another case, or one letter more, less or other.
+pub(crate) fn nearest(name: &str) -> Option<&'static str> {
+    let is_near =
+        |row: &&Row| row.name.eq_ignore_ascii_case(name) || differ_by_one(row.name.as_bytes(), name.as_bytes());
+    TABLE.iter().find(is_near).map(|row| row.name)
+}
+fn differ_by_one(a: &[u8], b: &[u8]) -> bool {
+    let front = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[front..], &b[front..]);
+    let rest = |all: &'_ [u8]| all.get(1..).map(<[u8]>::to_vec).unwrap_or_default();
+    rest(a) == rest(b) || rest(a) == b || a == rest(b)
 }
 
 /// The reference: the names of all operators, in lines of Markdown.

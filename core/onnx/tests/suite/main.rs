@@ -1,7 +1,8 @@
-//! The page about ONNX models, and what no device is needed for. The standard's own data are tested on devices, in
+//! The page about ONNX models, and what no device is needed for: mistakes. The standard's own data are tested on devices, in
 //! `nn/tests/suite/onnx.rs`.
 
 mod functions;
+mod mistakes;
 mod models;
 
 use girih_onnx::operators::reference;
