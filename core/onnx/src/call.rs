@@ -69,7 +69,10 @@ impl<'a> Call<'_, 'a> {
         let written = self.node.attribute.iter().find(|attribute| attribute.name == name);
         let Some(attribute) = written.and_then(|attribute| self.importer.resolved(attribute)) else { return Ok(None) };
         if attribute.kind != 0 && attribute.kind != kind as i32 {
-            return Err(file(format!("its attribute `{name}` is of another kind than it has to be")));
+            let why = format!("its attribute `{name}` is of another kind than it has to be");
+            return Err(
+                file(why).hint("`onnx.checker.check_model` finds attributes of another kind than the standard's")
+            );
         }
         Ok(Some(attribute))
     }
@@ -214,17 +217,19 @@ impl<'a> Call<'_, 'a> {
 
 /// An axis; negative ones count from the end.
 pub(crate) fn axis(axis: i64, rank: usize) -> Made<usize> {
-    let from_start = if axis < 0 { axis + rank as i64 } else { axis };
+    let from_start = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
     match usize::try_from(from_start) {
         Ok(found) if found < rank => Ok(found),
         _ => Err(file(format!("it names axis {axis} of a tensor of {rank} dimensions"))),
     }
 }
 
-/// Several axes, in order.
+/// Several axes, each once, in order.
 pub(crate) fn axes(all: &[i64], rank: usize) -> Made<Vec<u64>> {
     let mut found = all.iter().map(|one| axis(*one, rank).map(|axis| axis as u64)).collect::<Made<Vec<u64>>>()?;
     found.sort_unstable();
-    found.dedup();
-    Ok(found)
+    match found.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(file(format!("it names axis {} twice", pair[0]))),
+        None => Ok(found),
+    }
 }

@@ -1,7 +1,7 @@
 //! From a model to a graph: nodes in order, names to nodes of the graph, subgraphs and functions written where they are used.
 //!
 //! Invariant: a node of the graph is constant if no input of the model leads to it. Elements of constants are computed by the interpreter, once, and only where an operator
-//! asks for them.
+//! asks for them. What is computed and how many nodes are written is counted before, see `size`.
 
 use crate::call::Call;
 use crate::constant::Constant;
@@ -9,8 +9,9 @@ use crate::error::{file, missing, operator};
 use crate::model::Model;
 use crate::operators;
 use crate::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
-use girih_tensor::{Data, Graph, Made, NodeId, TensorType, interpret};
-use std::collections::HashMap;
+use girih_tensor::ops::Meaning;
+use girih_tensor::{Data, Graph, Made, NodeId, TensorType, decompose, interpret};
+use std::collections::{HashMap, HashSet};
 
 /// A model as a graph, for inputs of certain types.
 #[derive(Clone, Debug)]
@@ -75,6 +76,12 @@ pub(crate) struct Importer<'a> {
     known: HashMap<NodeId, Data>,
     /// Inputs of the model whose elements an operator has asked for in vain.
     wanted: Option<Vec<usize>>,
+    /// How many elements constants have that were computed.
+    pub computed: u64,
+    /// How many nodes of the model were written, each as often as functions and loops repeat it.
+    pub written: usize,
+    /// Whether an error names its node already.
+    is_blamed: bool,
 }
 
 impl<'a> Importer<'a> {
@@ -82,7 +89,19 @@ impl<'a> Importer<'a> {
         let scope =
             Scope { values: HashMap::new(), sees_outer: false, opsets: &model.opsets, attributes: HashMap::new() };
         let (given, constants, known) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Importer { model, graph: Graph::new(), scopes: vec![scope], given, constants, known, wanted: None }
+        let graph = Graph::new();
+        Importer {
+            model,
+            graph,
+            scopes: vec![scope],
+            given,
+            constants,
+            known,
+            wanted: None,
+            computed: 0,
+            written: 0,
+            is_blamed: false,
+        }
     }
 
     fn all(&mut self, inputs: &[TensorType], fixed: &[(usize, Constant)]) -> Made<()> {
@@ -124,11 +143,20 @@ impl<'a> Importer<'a> {
     }
 
     fn node(&mut self, node: &'a NodeProto, number: usize) -> Made<()> {
-        let outputs = self.outputs(node).map_err(|mut refused| {
+        self.written_node(node).map_err(|mut refused| {
+            // Deep inside, only the node itself is named, and not each function around it.
+            if std::mem::replace(&mut self.is_blamed, true) && self.scopes.len() > MOST_BLAMED {
+                return refused;
+            }
             let name = if node.name.is_empty() { format!("node {number}") } else { format!("node `{}`", node.name) };
             refused.message = format!("{name}, {}: {}", node.op_type, refused.message);
             refused
-        })?;
+        })
+    }
+
+    fn written_node(&mut self, node: &'a NodeProto) -> Made<()> {
+        self.count_node()?;
+        let outputs = self.outputs(node)?;
         for (name, output) in node.output.iter().zip(outputs).filter(|(name, _)| !name.is_empty()) {
             self.bind(name, output);
         }
@@ -268,22 +296,54 @@ impl<'a> Importer<'a> {
         if let Some(known) = self.known.get(&node) {
             return Ok(known.clone());
         }
-        let (part, inputs) = self.before(node)?;
-        let data = interpret(&part, &inputs)?.swap_remove(0);
-        self.known.insert(node, data.clone());
-        Ok(data)
+        let (part, given, inputs) = self.before(node)?;
+        for (id, data) in given.into_iter().zip(interpret(&part, &inputs)?) {
+            self.known.insert(id, data);
+        }
+        self.known.get(&node).cloned().ok_or_else(|| operator("it has no elements"))
     }
 
-    /// The graph that gives a node alone, and its inputs: constants, and what was computed already.
-    fn before(&mut self, root: NodeId) -> Made<(Graph, Vec<Data>)> {
-        let mut needed = vec![false; self.graph.nodes.len()];
-        needed[root.index()] = true;
-        for id in self.graph.ids().rev().filter(|id| id.index() <= root.index()) {
-            if needed[id.index()] && !self.known.contains_key(&id) {
-                self.graph.nodes[id].operands.iter().for_each(|operand| needed[operand.index()] = true);
+    /// The nodes that lead to one, as far as their elements are not known, in order: no other node is looked at, since loops ask in each of their turns.
+    fn leading_to(&self, root: NodeId) -> Vec<NodeId> {
+        let (mut seen, mut open) = (HashSet::from([root]), vec![root]);
+        while let Some(id) = open.pop() {
+            if !self.known.contains_key(&id) {
+                open.extend(self.graph.nodes[id].operands.iter().filter(|operand| seen.insert(**operand)));
             }
         }
-        let needed: Vec<NodeId> = self.graph.ids().filter(|id| needed[id.index()]).collect();
+        let mut found: Vec<NodeId> = seen.into_iter().collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// Makes room for all that the interpreter makes of a graph, and for the products that sums of matrices add up.
+    fn room_for(&mut self, part: &Graph) -> Made<()> {
+        let part = decompose(part)?;
+        for node in part.ids().map(|id| &part.nodes[id]) {
+            let depth = match node.op.row().meaning {
+                // Inputs were counted before.
+                Meaning::Input => continue,
+                Meaning::Matmul => part.shape(node.operands[0]).length(node.ty.shape.rank() - 1),
+                Meaning::Full
+                | Meaning::Iota
+                | Meaning::Pointwise(_)
+                | Meaning::Convert
+                | Meaning::Reduce(_)
+                | Meaning::View(_)
+                | Meaning::Concat
+                | Meaning::Gather
+                | Meaning::Scan
+                | Meaning::AddAt
+                | Meaning::Compound(_) => 1,
+            };
+            self.room(&[node.ty.shape.elements(), depth])?;
+        }
+        Ok(())
+    }
+
+    /// The graph that gives a node, the nodes that it gives, and its inputs: constants, and what was computed already. It gives small nodes on the way too, which a loop goes on with.
+    fn before(&mut self, root: NodeId) -> Made<(Graph, Vec<NodeId>, Vec<Data>)> {
+        let needed = self.leading_to(root);
         let wanted: Vec<usize> = needed.iter().filter_map(|id| self.given.get(id).copied()).collect();
         if !wanted.is_empty() {
             let names: Vec<String> =
@@ -296,8 +356,13 @@ impl<'a> Importer<'a> {
             ))
             .hint("give these elements where the model is compiled, or write them to its file as a weight"));
         }
-        let (mut part, mut inputs, mut moved) = (Graph::new(), vec![], HashMap::new());
+        let (mut part, mut given, mut inputs, mut moved) = (Graph::new(), vec![], vec![], HashMap::new());
         for id in needed {
+            let count = self.graph.shape(id).elements();
+            let is_computed = !self.known.contains_key(&id) && !self.constants.contains_key(&id);
+            if !is_computed {
+                self.room(&[count])?;
+            }
             let node = &self.graph.nodes[id];
             let elements = self.known.get(&id).cloned().or_else(|| self.constants.get(&id).map(Constant::data));
             let copy = match elements {
@@ -311,17 +376,21 @@ impl<'a> Importer<'a> {
                 }
             };
             moved.insert(id, copy);
+            if id == root || (is_computed && count <= MOST_KEPT) {
+                part.outputs.push(copy);
+                given.push(id);
+            }
         }
-        part.outputs = vec![moved[&root]];
-        Ok((part, inputs))
+        self.room_for(&part)?;
+        Ok((part, given, inputs))
     }
 
     /// Whether no input of the model leads to a node.
     pub fn is_constant(&self, root: NodeId) -> bool {
         let mut open = vec![root];
-        let mut seen = vec![false; self.graph.nodes.len()];
+        let mut seen = HashSet::new();
         while let Some(id) = open.pop() {
-            if std::mem::replace(&mut seen[id.index()], true) || self.known.contains_key(&id) {
+            if !seen.insert(id) || self.known.contains_key(&id) {
                 continue;
             }
             if self.given.contains_key(&id) {
@@ -361,5 +430,9 @@ fn domain(name: &str) -> &str {
     if name == "ai.onnx" { "" } else { name }
 }
 
+/// How many of the nodes around a mistake its error names.
+const MOST_BLAMED: usize = 3;
+/// The most elements of a node that are kept though no operator has asked for them.
+const MOST_KEPT: u64 = 64;
 /// How deep subgraphs and functions may be nested.
 const DEEPEST: usize = 64;

@@ -9,6 +9,7 @@
 //! | read a file | [`Model::read`] |
 //! | write the graph | [`Model::graph`], `import`, and `call`, which is what an operator sees |
 //! | compute once what no input leads to | [`Imported::prepare`] |
+//! | say no to a size that no tensor has, or to too much of anything | `size` |
 //! | find what becomes of an operator | [`operators`], the table; the files beside it |
 //!
 //! Invariant: an operator becomes what the standard says, or is refused by name. Nothing here does input or output.
@@ -22,6 +23,7 @@ mod model;
 pub mod operators;
 mod prepare;
 pub mod proto;
+mod size;
 
 pub use constant::{Constant, External};
 pub use import::Imported;

@@ -4,16 +4,22 @@
 
 use crate::call::{self, Call};
 use crate::error::{file, operator};
+use girih_base::diag::Diagnostic;
 use girih_tensor::{Made, NodeId, Op};
 
 type Given = Made<Vec<NodeId>>;
 
 /// The most times that a loop is written out.
-const MOST_TURNS: i64 = 10_000;
+pub const MOST_TURNS: i64 = 10_000;
+
+/// The error for a loop of more turns.
+fn too_long() -> Diagnostic {
+    operator(format!("a loop has more than {MOST_TURNS} turns"))
+        .hint("give it fewer turns, and run the model again on what it gives")
+}
 
 pub fn choice(call: &mut Call<'_, '_>) -> Given {
-    let condition = call.input(0)?;
-    let holds = call.integers(condition)?.first().is_some_and(|holds| *holds != 0);
+    let holds = call.single_int(0)? != 0;
     let graph = call.subgraph(if holds { "then_branch" } else { "else_branch" })?;
     call.importer.subgraph(graph, &[])
 }
@@ -37,11 +43,8 @@ fn stacked(call: &mut Call<'_, '_>, turns: &[NodeId], axis: usize) -> Made<NodeI
 
 pub fn repeat(call: &mut Call<'_, '_>) -> Given {
     let body = call.subgraph("body")?;
-    let most = call.optional_integers(0)?.and_then(|most| most.first().copied()).unwrap_or(i64::MAX);
-    let mut goes_on = match call.optional(1) {
-        Some(condition) => call.integers(condition)?.first().is_some_and(|holds| *holds != 0),
-        None => true,
-    };
+    let most = call.optional_int(0)?.unwrap_or(i64::MAX);
+    let mut goes_on = call.optional_int(1)?.is_none_or(|holds| holds != 0);
     let mut carried = (2..call.inputs.len()).map(|number| call.input(number)).collect::<Made<Vec<NodeId>>>()?;
     let scans =
         body.output.len().checked_sub(1 + carried.len()).ok_or_else(|| file("its body gives too few results"))?;
@@ -49,7 +52,7 @@ pub fn repeat(call: &mut Call<'_, '_>) -> Given {
     let mut turn = 0;
     while goes_on && turn < most {
         if turn == MOST_TURNS {
-            return Err(operator(format!("a loop has more than {MOST_TURNS} turns")));
+            return Err(too_long());
         }
         let (number, condition) = (call.integers_of(&[], [turn])?, call.one(girih_ir::Scalar::Bool, 1.0)?);
         let given = [&[number, condition], &carried[..]].concat();
@@ -89,7 +92,7 @@ pub fn scan(call: &mut Call<'_, '_>) -> Given {
     }
     let length = sources.first().map_or(0, |(node, axis, _)| call.shape(*node).length(*axis));
     if length > MOST_TURNS as u64 {
-        return Err(operator(format!("a loop has more than {MOST_TURNS} turns")));
+        return Err(too_long());
     }
     let mut turns: Vec<Vec<NodeId>> = vec![vec![]; results];
     for turn in 0..length {

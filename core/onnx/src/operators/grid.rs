@@ -5,6 +5,7 @@
 use super::pointwise::by;
 use crate::call::Call;
 use crate::error::operator;
+use crate::size::{self, lengths};
 use girih_ir::Scalar;
 use girih_tensor::{Made, NodeId, Number, Op, Shape, TensorType};
 
@@ -232,12 +233,17 @@ fn joined(call: &mut Call<'_, '_>, op: Op, before: Option<NodeId>, next: NodeId)
 
 /// The places that an affine map gives the elements of a picture.
 pub fn affine(call: &mut Call<'_, '_>) -> Given {
-    let (theta, size) = (call.input(0)?, call.input(1)?);
-    let size = call.integers(size)?;
+    let (theta, wanted) = (call.input(0)?, call.input(1)?);
+    let wanted = call.integers(wanted)?;
+    let wanted = lengths(&wanted)?;
+    let [images, _channels, lengths @ ..] = &wanted[..] else {
+        return Err(operator("its size is [images, channels, ..]"));
+    };
+    let (images, spatial) = (*images, lengths.len());
+    let width = spatial as u64 + 1;
+    call.room(&[&[width], lengths].concat())?;
     let aligned = call.flag("align_corners", false)?;
     let element = call.kind(theta);
-    let lengths: Vec<u64> = size.iter().skip(2).map(|length| (*length).max(0) as u64).collect();
-    let (images, spatial) = (size.first().copied().unwrap_or(0).max(0) as u64, lengths.len());
     let count: u64 = lengths.iter().product();
     let place = |at: u64, length: u64| {
         let (at, length) = (at as f64, length as f64);
@@ -247,17 +253,16 @@ pub fn affine(call: &mut Call<'_, '_>) -> Given {
             (2.0 * at + 1.0) / length - 1.0
         }
     };
-    let strides = Shape::of(&lengths).strides();
+    let strides = Shape::of(lengths).strides();
     let mut all = vec![];
     for at in 0..count {
         all.extend((0..spatial).rev().map(|axis| place(at / strides[axis] % lengths[axis], lengths[axis])));
         all.push(1.0);
     }
-    let width = spatial as u64 + 1;
     let places = call.floats_of(element, &[1, count, width], all)?;
     let map = call.transpose(theta)?;
     let result = call.importer.graph.product(places, map)?;
-    Ok(vec![call.shaped(result, &[&[images], &lengths[..], &[spatial as u64]].concat())?])
+    Ok(vec![call.shaped(result, &[&[images], lengths, &[spatial as u64]].concat())?])
 }
 
 /// Windows put back into a picture, where those that overlap add up.
@@ -265,20 +270,28 @@ pub fn from_windows(call: &mut Call<'_, '_>) -> Given {
     let (x, picture, block) = (call.input(0)?, call.input(1)?, call.input(2)?);
     let (picture, block) = (call.integers(picture)?, call.integers(block)?);
     let spatial = picture.len();
-    let list = |name: &str, default: i64, count: usize| -> Made<Vec<i64>> {
-        Ok(call.ints(name)?.filter(|all| all.len() == count).unwrap_or_else(|| vec![default; count]))
+    let list = |name: &str, default: i64, least: i64, count: usize| -> Made<Vec<i64>> {
+        let all = size::amounts(call.ints(name)?.unwrap_or_else(|| vec![default; count]), &format!("its `{name}`"))?;
+        let fits = all.len() == count && all.iter().all(|number| *number >= least);
+        if fits { Ok(all) } else { Err(operator(format!("its `{name}` are not {count} numbers from {least} on"))) }
     };
     let (stride, dilation, pads) =
-        (list("strides", 1, spatial)?, list("dilations", 1, spatial)?, list("pads", 0, 2 * spatial)?);
-    if block.len() != spatial || stride.contains(&0) || call.rank(x) == 0 {
+        (list("strides", 1, 1, spatial)?, list("dilations", 1, 1, spatial)?, list("pads", 0, 0, 2 * spatial)?);
+    // Places are numbers of 64 bits.
+    size::counted(&lengths(&picture)?)?;
+    let block_lengths = lengths(&block)?;
+    if block.len() != spatial || block.contains(&0) || call.rank(x) == 0 {
         return Err(operator("its windows fit no picture"));
     }
     let counts: Vec<i64> = (0..spatial)
         .map(|axis| {
-            (picture[axis] + pads[axis] + pads[axis + spatial] - (block[axis] - 1) * dilation[axis] - 1) / stride[axis]
-                + 1
+            let room = picture[axis] + pads[axis] + pads[axis + spatial] - (block[axis] - 1) * dilation[axis] - 1;
+            room.div_euclid(stride[axis]) + 1
         })
         .collect();
+    let elements = call.room(&block_lengths)?;
+    let windows = call.room(&lengths(&counts)?)?;
+    call.room(&[elements, windows])?;
     let (elements, windows): (i64, i64) = (block.iter().product(), counts.iter().product());
     // Where element e of window w lies; behind the end if outside of the picture.
     let mut places = vec![];
@@ -290,15 +303,15 @@ pub fn from_windows(call: &mut Call<'_, '_>) -> Given {
                 let place = w % counts[axis] * stride[axis] + e % block[axis] * dilation[axis] - pads[axis];
                 (e, w) = (e / block[axis], w / counts[axis]);
                 inside = inside && (0..picture[axis]).contains(&place);
-                at += place * step;
+                at += if inside { place * step } else { 0 };
                 step *= picture[axis];
             }
             places.push(if inside { at } else { whole });
         }
     }
-    let lengths = call.lengths(x);
-    let images = lengths[0];
-    let channels = lengths.get(1).copied().unwrap_or(0) / (elements.max(1) as u64);
+    let own = call.lengths(x);
+    let images = own[0];
+    let channels = own.get(1).copied().unwrap_or(0) / (elements as u64);
     let rows = images * channels;
     let each = (elements * windows) as u64;
     let flat = call.shaped(x, &[rows, each])?;

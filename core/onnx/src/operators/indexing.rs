@@ -4,8 +4,10 @@
 
 use crate::call::{self, Call};
 use crate::error::operator;
+use crate::size;
 use girih_ir::Scalar;
 use girih_tensor::{Data, Made, NodeId, Number, Op, Shape, TensorType};
+use std::cmp::Ordering;
 
 type Given = Made<Vec<NodeId>>;
 
@@ -199,8 +201,8 @@ pub fn scatter_nd(call: &mut Call<'_, '_>) -> Given {
 }
 
 pub fn one_hot(call: &mut Call<'_, '_>) -> Given {
-    let (places, depth, values) = (call.input(0)?, call.input(1)?, call.input(2)?);
-    let depth = call.integers(depth)?.first().copied().unwrap_or(0).max(0) as u64;
+    let (places, values) = (call.input(0)?, call.input(2)?);
+    let depth = size::at_least(call.single_int(1)?, 0, "its depth")?;
     let rank = call.rank(places);
     let axis = call.axis("axis", -1, rank + 1)?;
     let places = from_start(call, places, depth)?;
@@ -245,6 +247,7 @@ pub fn non_zero(call: &mut Call<'_, '_>) -> Given {
     let (data, shape) = (call.elements(x)?, call.shape(x).clone());
     let found: Vec<u64> = (0..data.len()).filter(|at| data.get(*at).as_float() != 0.0).map(|at| at as u64).collect();
     let (strides, lengths) = (shape.strides(), shape.lengths());
+    call.room(&[shape.rank() as u64, found.len() as u64])?;
     let places = (0..shape.rank())
         .flat_map(|axis| found.iter().map(|at| (at / strides[axis] % lengths[axis]) as i64).collect::<Vec<i64>>());
     let places: Vec<i64> = places.collect();
@@ -260,9 +263,50 @@ pub fn compress(call: &mut Call<'_, '_>) -> Given {
         (call.shaped(x, &[count])?, 0)
     };
     let kept = call.integers(condition)?;
+    if kept.len() as u64 > call.shape(x).length(axis) {
+        let (count, length) = (kept.len(), call.shape(x).length(axis));
+        return Err(operator(format!("its condition has {count} elements, and axis {axis} has {length}")));
+    }
     let places: Vec<i64> = kept.iter().enumerate().filter(|(_, kept)| **kept != 0).map(|(at, _)| at as i64).collect();
     let places = call.integers_of(&[places.len() as u64], places)?;
     Ok(vec![call.at_axis(Op::IndexSelect, &[x, places], axis)?])
+}
+/// Which rows differ: where each of them is first, which of them each row is, and how often each is there.
+struct Different {
+    first: Vec<usize>,
+    inverse: Vec<i64>,
+    often: Vec<i64>,
+}
+/// Rows are found by sorting, so that many are no matter. What is no number differs from everything, itself too.
+fn different(rows: &[Vec<Number>], sorted: bool) -> Different {
+    let compare = |a: usize, b: usize| {
+        let pairs = rows[a].iter().zip(&rows[b]);
+        let orders = pairs.map(|(x, y)| match (x, y) {
+            (Number::Int(x), Number::Int(y)) => x.cmp(y),
+            (x, y) if x == y => Ordering::Equal,
+            (x, y) => x.as_float().total_cmp(&y.as_float()),
+        });
+        orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    };
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by(|a, b| compare(*a, *b));
+    let mut groups: Vec<Vec<usize>> = vec![];
+    for at in order {
+        match groups.last_mut() {
+            Some(group) if rows[group[0]] == rows[at] => group.push(at),
+            _another => groups.push(vec![at]),
+        }
+    }
+    // Sorting is stable, so the first of a group is where its row is first.
+    if !sorted {
+        groups.sort_by_key(|group| group[0]);
+    }
+    let mut inverse = vec![0; rows.len()];
+    for (which, group) in groups.iter().enumerate() {
+        group.iter().for_each(|at| inverse[*at] = which as i64);
+    }
+    let first = groups.iter().map(|group| group[0]).collect();
+    Different { first, inverse, often: groups.iter().map(|group| group.len() as i64).collect() }
 }
 /// The different elements, or slices along an axis, of a constant: with where each is first, which of them each element is, and how often each is there.
 pub fn unique(call: &mut Call<'_, '_>) -> Given {
@@ -276,26 +320,12 @@ pub fn unique(call: &mut Call<'_, '_>) -> Given {
         Some(axis) => (lengths[axis], ty.shape.strides()[axis]),
         None => (ty.shape.elements(), 1),
     };
-    let row = |at: u64| -> Vec<Number> {
-        let own = |element: &u64| element / stride % count == at;
-        (0..ty.shape.elements()).filter(own).map(|element| data.get(element as usize)).collect()
-    };
-    let rows: Vec<Vec<Number>> = (0..count).map(row).collect();
-    // Each different row with where it is first.
-    let mut first: Vec<usize> = vec![];
-    for at in 0..rows.len() {
-        if !first.iter().any(|known| rows[*known] == rows[at]) {
-            first.push(at);
-        }
+    call.room(&[count])?;
+    let mut rows: Vec<Vec<Number>> = vec![vec![]; count as usize];
+    for element in 0..data.len() as u64 {
+        rows[(element / stride % count) as usize].push(data.get(element as usize));
     }
-    if sorted {
-        let key = |at: usize| rows[at].iter().map(|number| number.as_float());
-        first.sort_by(|a, b| key(*a).partial_cmp(key(*b)).unwrap_or(std::cmp::Ordering::Equal));
-    }
-    let inverse: Vec<i64> =
-        rows.iter().map(|row| first.iter().position(|at| rows[*at] == *row).unwrap_or(0) as i64).collect();
-    let often: Vec<i64> =
-        (0..first.len() as i64).map(|which| inverse.iter().filter(|of| **of == which).count() as i64).collect();
+    let Different { first, inverse, often } = different(&rows, sorted);
     let places: Vec<i64> = first.iter().map(|at| *at as i64).collect();
     let found = places.len() as u64;
     let places = call.integers_of(&[found], places)?;
@@ -319,8 +349,12 @@ pub fn det(call: &mut Call<'_, '_>) -> Given {
     }
     let side = ty.shape.length(rank - 1) as usize;
     let all = data.floats();
-    let determinants = all.chunks(side * side).map(|matrix| determinant(matrix.to_vec(), side)).collect();
     let shape = ty.shape.without(&[rank as u64 - 2, rank as u64 - 1]);
+    let count = call.room(&shape.lengths())? as usize;
+    // Elimination looks at each element of a matrix once for each row.
+    call.room(&[all.len() as u64, side as u64])?;
+    let matrix = |at: usize| all[at * side * side..(at + 1) * side * side].to_vec();
+    let determinants = (0..count).map(|at| determinant(matrix(at), side)).collect();
     Ok(vec![call.known(TensorType { element: ty.element, shape }, &Data::Floats(determinants))?])
 }
 /// Gaussian elimination with the largest pivot of each column.

@@ -39,6 +39,13 @@ fn chosen(call: &mut Call<'_, '_>, logs: NodeId) -> Made<NodeId> {
         Some(counts) => call.op(Op::Where, &[counts, target, zero])?,
         None => target,
     };
+    if lengths.is_empty() || call.rank(logs) != lengths.len() + 1 {
+        return Err(operator(format!(
+            "it takes [n, classes, ..] and [n, ..], and is given {} and {}",
+            call.ty(logs),
+            call.ty(target)
+        )));
+    }
     let mut kept = lengths.clone();
     kept.insert(1, 1);
     let place = call.shaped(class, &kept)?;

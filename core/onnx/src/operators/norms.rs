@@ -88,7 +88,7 @@ pub fn group(call: &mut Call<'_, '_>) -> Given {
     let (x, scale, bias) = (call.input(0)?, call.input(1)?, call.input(2)?);
     let (epsilon, groups) = (call.float("epsilon", 1e-5)?, call.int("num_groups", 1)?);
     let lengths = call.lengths(x);
-    let channels = lengths.get(1).copied().unwrap_or(0);
+    let Some(channels) = lengths.get(1).copied() else { return Err(operator("it needs [images, channels, ..]")) };
     let Some(groups) = u64::try_from(groups).ok().filter(|groups| *groups > 0 && channels.is_multiple_of(*groups))
     else {
         return Err(operator(format!("it divides {channels} channels into {groups} groups")));
@@ -152,7 +152,10 @@ pub fn rms(call: &mut Call<'_, '_>) -> Given {
 /// Each element divided by a power of the squares of its neighbours in other channels.
 pub fn local_response(call: &mut Call<'_, '_>) -> Given {
     let x = call.input(0)?;
-    let size = call.int("size", 1)?.max(1) as u64;
+    let size = call.size("size", 1, 1)?;
+    if call.rank(x) < 2 {
+        return Err(operator("it needs [images, channels, ..]"));
+    }
     let (alpha, beta, bias) = (call.float("alpha", 1e-4)?, call.float("beta", 0.75)?, call.float("bias", 1.0)?);
     let y = wide(call, x, |call, x| {
         let rank = call.rank(x);

@@ -406,11 +406,11 @@ pub fn cast_like(call: &mut Call<'_, '_>) -> Given {
 pub fn dropout(call: &mut Call<'_, '_>) -> Given {
     let x = call.input(0)?;
     let trains = match call.optional(2) {
-        Some(training) => call.integers(training)?.first().is_some_and(|trains| *trains != 0),
+        Some(_) => call.single_int(2)? != 0,
         None => false,
     };
     let ratio = match call.optional(1) {
-        Some(ratio) if trains => call.elements(ratio)?.get(0).as_float(),
+        Some(_) if trains => call.single(1)?.as_float(),
         Some(_) | None => 0.5,
     };
     if trains && ratio != 0.0 {

@@ -2,6 +2,7 @@
 
 use crate::call::Call;
 use crate::error::operator;
+use crate::size::counted;
 use girih_ir::Scalar;
 use girih_tensor::{Made, NodeId, Op, Shape};
 
@@ -191,7 +192,6 @@ fn multiplied(call: &mut Call<'_, '_>, a: Lettered, b: Lettered, is_kept: &dyn F
     };
     let (batch_lengths, summed_lengths) = (lengths(call, &batch), lengths(call, &summed));
     let (row_lengths, column_lengths) = (lengths(call, &rows), lengths(call, &columns));
-    let count = |all: &[u64]| all.iter().product::<u64>();
     let laid = |call: &mut Call<'_, '_>, x: &Lettered, order: &[&[char]], flat: [u64; 3]| {
         let letters = order.concat();
         let place = |letter: &char| x.letters.iter().position(|own| own == letter).unwrap_or(0) as u64;
@@ -200,9 +200,9 @@ fn multiplied(call: &mut Call<'_, '_>, a: Lettered, b: Lettered, is_kept: &dyn F
         let moved = call.broadcast_to(moved, &Shape::of(&whole))?;
         call.shaped(moved, &flat)
     };
-    let (batches, depth) = (count(&batch_lengths), count(&summed_lengths));
-    let left = laid(call, &a, &[&batch, &rows, &summed], [batches, count(&row_lengths), depth])?;
-    let right = laid(call, &b, &[&batch, &summed, &columns], [batches, depth, count(&column_lengths)])?;
+    let (batches, depth) = (counted(&batch_lengths)?, counted(&summed_lengths)?);
+    let left = laid(call, &a, &[&batch, &rows, &summed], [batches, counted(&row_lengths)?, depth])?;
+    let right = laid(call, &b, &[&batch, &summed, &columns], [batches, depth, counted(&column_lengths)?])?;
     let result = call.op(Op::Matmul, &[left, right])?;
     let node = call.shaped(result, &[batch_lengths, row_lengths, column_lengths].concat())?;
     Ok(Lettered { node, letters: [batch, rows, columns].concat() })

@@ -22,10 +22,10 @@ fn laid(call: &mut Call<'_, '_>, part: NodeId, x: NodeId, axis: usize) -> Made<N
     if own.len() == 1 {
         return call.along_axis(part, axis, rank);
     }
-    let block = call.int("block_size", 0)?;
-    let Some(block) = u64::try_from(block).ok().filter(|block| *block > 0 && own.len() == rank) else {
+    if own.len() != rank || call.int("block_size", 0)? == 0 {
         return Err(operator("its scales fit neither an axis nor blocks"));
-    };
+    }
+    let block = call.size("block_size", 0, 1)?;
     let mut apart = own.clone();
     apart.insert(axis + 1, 1);
     let node = call.shaped(part, &apart)?;

@@ -230,10 +230,7 @@ pub fn top_k(call: &mut Call<'_, '_>) -> Given {
     let x = call.input(0)?;
     let k = match call.version {
         ..10 => call.int("k", 0)?,
-        _input => {
-            let k = call.input(1)?;
-            call.integers(k)?.first().copied().unwrap_or(0)
-        }
+        _input => call.single_int(1)?,
     };
     let (rank, largest) = (call.rank(x), call.flag("largest", true)?);
     let axis = call.axis("axis", -1, rank)?;

@@ -1,9 +1,10 @@
-//! Pictures in another size: each element of the result is a sum of neighbours, so each axis is a product with a matrix that is known when the model is compiled.
+//! Pictures in another size: each element of the result is a sum of neighbours, whose weights along each axis are known when the model is compiled.
 //!
-//! Invariant: a row of such a matrix has the sum 1, but where it lies outside of what is resized.
+//! Invariant: the weights of an element have the sum 1, but where it lies outside of what is resized.
 
 use crate::call::{self, Call};
 use crate::error::operator;
+use crate::size::MOST_SIZE;
 use girih_ir::Scalar;
 use girih_tensor::{Made, NodeId, Op};
 
@@ -82,79 +83,132 @@ impl Method {
         }
     }
     /// The weights of an axis, a row for each element of the result; and whether rows lie outside.
-    fn weights(&self, axis: &Axis) -> Made<(Vec<f64>, Vec<bool>)> {
-        let (from, to) = (axis.from as i64, axis.to);
-        let (mut weights, mut outside) = (vec![0.0; (axis.to * axis.from) as usize], vec![]);
-        for at in 0..to {
+    fn weights(&self, call: &mut Call<'_, '_>, axis: &Axis) -> Made<(Vec<Row>, Vec<bool>)> {
+        let last = (axis.from as i64 - 1) as f64;
+        // Where the result is smaller, smoothing lets each element see as many as it stands for.
+        let stretch = if self.smooths { axis.scale.min(1.0) } else { 1.0 };
+        let reach = self.reach() / stretch;
+        let neighbours = if self.mode == "nearest" { 1 } else { (2.0 * reach).ceil() as u64 + 1 };
+        call.room(&[axis.to, neighbours])?;
+        let (mut rows, mut outside) = (vec![], vec![]);
+        for at in 0..axis.to {
             let place = self.place(axis, at)?;
-            let is_outside = self.outside.is_some() && !(0.0..=(from - 1) as f64).contains(&place);
-            outside.push(is_outside);
-            let mut add = |neighbour: i64, weight: f64| {
-                let neighbour = neighbour.clamp(0, from - 1);
-                weights[at as usize * from as usize + neighbour as usize] += weight;
-            };
-            if self.mode == "nearest" {
-                let nearest = match self.nearest.as_str() {
-                    "round_prefer_floor" => (place - 0.5).ceil(),
-                    "round_prefer_ceil" => (place + 0.5).floor(),
-                    "floor" => place.floor(),
-                    "ceil" => place.ceil(),
-                    other => return Err(operator(format!("its `nearest_mode` `{other}` is not there"))),
-                };
-                add(nearest as i64, 1.0);
-                continue;
-            }
-            // Where the result is smaller, smoothing lets each element see as many as it stands for.
-            let stretch = if self.smooths { axis.scale.min(1.0) } else { 1.0 };
-            let reach = self.reach() / stretch;
-            let first = (place - reach).floor() as i64 + if (place - reach).fract() == 0.0 { 0 } else { 1 };
-            let last = (place + reach).ceil() as i64;
-            let is_counted = |neighbour: &i64| !self.excludes_outside || (0..from).contains(neighbour);
-            let row: Vec<(i64, f64)> = (first..=last)
-                .filter(is_counted)
-                .map(|neighbour| (neighbour, self.weight((neighbour as f64 - place) * stretch)))
-                .collect();
-            let sum: f64 = row.iter().map(|(_, weight)| weight).sum();
-            for (neighbour, weight) in row {
-                add(neighbour, if sum == 0.0 { 0.0 } else { weight / sum });
+            outside.push(self.outside.is_some() && !(0.0..=last).contains(&place));
+            // Far outside, all places see the same element.
+            let place = place.clamp(-FAR, FAR);
+            rows.push(if self.mode == "nearest" {
+                vec![(self.nearest(place)?.clamp(0.0, last) as u64, 1.0)]
+            } else {
+                self.row(axis, place, reach, stretch)
+            });
+        }
+        Ok((rows, outside))
+    }
+    fn nearest(&self, place: f64) -> Made<f64> {
+        Ok(match self.nearest.as_str() {
+            "round_prefer_floor" => (place - 0.5).ceil(),
+            "round_prefer_ceil" => (place + 0.5).floor(),
+            "floor" => place.floor(),
+            "ceil" => place.ceil(),
+            other => return Err(operator(format!("its `nearest_mode` `{other}` is not there"))),
+        })
+    }
+    /// The neighbours of a place with their weights, whose sum is 1; what lies outside counts for the nearest element.
+    fn row(&self, axis: &Axis, place: f64, reach: f64, stretch: f64) -> Row {
+        let from = axis.from as i64;
+        let first = (place - reach).floor() as i64 + if (place - reach).fract() == 0.0 { 0 } else { 1 };
+        let last = (place + reach).ceil() as i64;
+        let is_counted = |neighbour: &i64| !self.excludes_outside || (0..from).contains(neighbour);
+        let all: Vec<(i64, f64)> = (first..=last)
+            .filter(is_counted)
+            .map(|neighbour| (neighbour, self.weight((neighbour as f64 - place) * stretch)))
+            .collect();
+        let sum: f64 = all.iter().map(|(_, weight)| weight).sum();
+        let mut row: Row = vec![];
+        for (neighbour, weight) in all {
+            let neighbour = neighbour.clamp(0, from - 1) as u64;
+            let weight = if sum == 0.0 { 0.0 } else { weight / sum };
+            match row.last_mut() {
+                Some((before, sum)) if *before == neighbour => *sum += weight,
+                _next => row.push((neighbour, weight)),
             }
         }
-        Ok((weights, outside))
+        row.retain(|(_, weight)| *weight != 0.0);
+        row
     }
 }
 
-/// Applies weights along an axis: a choice where each row has one element, a product of matrices elsewhere.
-fn along(call: &mut Call<'_, '_>, x: NodeId, axis: &Axis, weights: Vec<f64>) -> Made<NodeId> {
-    let from = axis.from as usize;
-    let only = |row: &[f64]| {
-        let mut there = row.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
-        match (there.next(), there.next()) {
-            (Some((at, 1.0)), None) => Some(at as i64),
-            _ => None,
-        }
+/// The elements that an element of the result is a sum of, in order, with their weights.
+type Row = Vec<(u64, f64)>;
+/// Further outside than any element lies, and near enough for floats to tell neighbours apart.
+const FAR: f64 = 1e12;
+/// The most weights of a matrix, with all those that are 0. Beyond, and where rows are short, each of their elements is chosen by itself.
+const MOST_DENSE: u64 = 1 << 20;
+/// The most elements of a row that are chosen so.
+const MOST_CHOSEN: usize = 16;
+
+/// Applies weights along an axis: a choice where each row has one element, a sum of choices where a matrix would be large, a product of matrices elsewhere.
+fn along(call: &mut Call<'_, '_>, x: NodeId, axis: &Axis, rows: &[Row]) -> Made<NodeId> {
+    let only = |row: &Row| match row[..] {
+        [(at, 1.0)] => Some(at as i64),
+        _ => None,
     };
-    if let Some(places) = weights.chunks(from).map(only).collect::<Option<Vec<i64>>>() {
+    if let Some(places) = rows.iter().map(only).collect::<Option<Vec<i64>>>() {
         let places = call.integers_of(&[axis.to], places)?;
         return call.at_axis(Op::IndexSelect, &[x, places], axis.axis);
     }
-    let (element, rank) = (call.kind(x), call.rank(x));
+    let element = call.kind(x);
     let computed = if element == Scalar::F64 { element } else { Scalar::F32 };
     let x = call.convert(x, computed)?;
-    let matrix = call.floats_of(computed, &[axis.to, axis.from], weights)?;
+    let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let y = if axis.to.saturating_mul(axis.from) > MOST_DENSE && longest <= MOST_CHOSEN {
+        chosen(call, x, axis, rows, longest)?
+    } else {
+        multiplied(call, x, axis, rows)?
+    };
+    let y = if element.is_float() { y } else { call.op(Op::Round, &[y])? };
+    call.convert(y, element)
+}
+/// The sum of the first elements of rows, the second ones and so on, each times its weight.
+fn chosen(call: &mut Call<'_, '_>, x: NodeId, axis: &Axis, rows: &[Row], longest: usize) -> Made<NodeId> {
+    let (element, rank) = (call.kind(x), call.rank(x));
+    let mut sum = None;
+    for number in 0..longest {
+        call.room(&[2, axis.to])?;
+        let one = |row: &Row| row.get(number).copied().unwrap_or((0, 0.0));
+        let places = call.integers_of(&[axis.to], rows.iter().map(|row| one(row).0 as i64))?;
+        let weights = call.floats_of(element, &[axis.to], rows.iter().map(|row| one(row).1).collect())?;
+        let weights = call.along_axis(weights, axis.axis, rank)?;
+        let elements = call.at_axis(Op::IndexSelect, &[x, places], axis.axis)?;
+        let term = call.binary(Op::Mul, elements, weights)?;
+        sum = Some(match sum {
+            Some(sum) => call.op(Op::Add, &[sum, term])?,
+            None => term,
+        });
+    }
+    sum.ok_or_else(|| operator("its result lies outside of its input"))
+}
+/// A product with the matrix of weights.
+fn multiplied(call: &mut Call<'_, '_>, x: NodeId, axis: &Axis, rows: &[Row]) -> Made<NodeId> {
+    let count = call.room(&[axis.to, axis.from])?;
+    let mut weights = vec![0.0; count as usize];
+    for (row, weights) in rows.iter().zip(weights.chunks_mut(axis.from as usize)) {
+        row.iter().for_each(|(at, weight)| weights[*at as usize] = *weight);
+    }
+    let rank = call.rank(x);
+    let matrix = call.floats_of(call.kind(x), &[axis.to, axis.from], weights)?;
     let matrix = call.transpose(matrix)?;
     // The axis goes last, and back.
     let mut order: Vec<u64> = (0..rank as u64).collect();
     order.swap(axis.axis, rank - 1);
     let moved = call.permute(x, &order)?;
     let mut lengths = call.lengths(moved);
-    let rows: u64 = lengths[..rank - 1].iter().product();
-    let flat = call.shaped(moved, &[rows, axis.from])?;
+    let before: u64 = lengths[..rank - 1].iter().product();
+    let flat = call.shaped(moved, &[before, axis.from])?;
     let product = call.op(Op::Matmul, &[flat, matrix])?;
     lengths[rank - 1] = axis.to;
     let product = call.shaped(product, &lengths)?;
-    let back = call.permute(product, &order)?;
-    let back = if element.is_float() { back } else { call.op(Op::Round, &[back])? };
-    call.convert(back, element)
+    call.permute(product, &order)
 }
 
 pub fn resize(call: &mut Call<'_, '_>) -> Given {
@@ -199,8 +253,8 @@ pub fn resize(call: &mut Call<'_, '_>) -> Given {
         if axis.from == axis.to && axis.scale == 1.0 && method.outside.is_none() {
             continue;
         }
-        let (weights, outside) = method.weights(&axis)?;
-        y = along(call, y, &axis, weights)?;
+        let (rows, outside) = method.weights(call, &axis)?;
+        y = along(call, y, &axis, &rows)?;
         if outside.contains(&true) {
             beyond.push((axis.axis, outside));
         }
@@ -233,6 +287,11 @@ fn axes(
     if given != named.len() {
         return Err(operator(format!("it resizes {} dimensions by {given} numbers", named.len())));
     }
+    if let Some((number, scale)) = scales.unwrap_or(&[]).iter().enumerate().find(|(_, scale)| !is_scale(**scale)) {
+        return Err(
+            operator(format!("it scales axis {} by {scale}", named[number])).hint("a scale is a number greater than 0")
+        );
+    }
     let ratios: Vec<f64> = match (scales, sizes) {
         (Some(scales), _) => scales.to_vec(),
         (None, Some(sizes)) => named.iter().zip(sizes).map(|(axis, size)| size / lengths[*axis] as f64).collect(),
@@ -244,7 +303,7 @@ fn axes(
         _stretch => None,
     };
     let region = region.filter(|region| region.len() == 2 * named.len());
-    let axis = |(number, axis): (usize, &usize)| {
+    let axis = |(number, axis): (usize, &usize)| -> Made<Axis> {
         let from = lengths[*axis];
         let (to, scale) = match (scales, sizes, common) {
             (None, Some(_), Some(common)) => ((common * from as f64 + 0.5).floor(), common),
@@ -252,7 +311,15 @@ fn axes(
             _scales => ((from as f64 * ratios[number]).floor(), ratios[number]),
         };
         let region = region.map_or((0.0, 1.0), |region| (region[number], region[number + named.len()]));
-        Axis { axis: *axis, from, to: to as u64, scale, region }
+        if !(0.0..=MOST_SIZE as f64).contains(&to) || (from == 0 && to != 0.0) {
+            return Err(operator(format!("it makes {to} elements along axis {axis} of {from}")));
+        }
+        // No elements stay none, by whatever scale.
+        let scale = if from == 0 { 1.0 } else { scale };
+        Ok(Axis { axis: *axis, from, to: to as u64, scale, region })
     };
-    Ok(named.iter().enumerate().map(axis).collect())
+    named.iter().enumerate().map(axis).collect()
+}
+fn is_scale(scale: f64) -> bool {
+    scale > 0.0 && scale.is_finite()
 }

@@ -3,6 +3,7 @@
 use crate::call::{self, Call, axes};
 use crate::constant::Constant;
 use crate::error::operator;
+use crate::size::{self, lengths};
 use girih_ir::Scalar;
 use girih_tensor::{Data, Made, NodeId, Number, Op, Shape, TensorType};
 
@@ -11,11 +12,6 @@ type Given = Made<Vec<NodeId>>;
 /// What tensors of no elements hold, which no reader sees.
 fn zero(element: Scalar) -> Number {
     if element.is_float() { Number::Float(0.0) } else { Number::Int(0) }
-}
-fn lengths(all: &[i64]) -> Made<Vec<u64>> {
-    let length =
-        |length: &i64| u64::try_from(*length).map_err(|_| operator(format!("the length {length} is negative")));
-    all.iter().map(length).collect()
 }
 
 pub fn shape(call: &mut Call<'_, '_>) -> Given {
@@ -36,6 +32,9 @@ pub fn size(call: &mut Call<'_, '_>) -> Given {
 pub fn reshape(call: &mut Call<'_, '_>) -> Given {
     let x = call.input(0)?;
     let wanted = call.ints_or_input("shape", 1, 5)?.ok_or_else(|| operator("it needs a shape"))?;
+    if wanted.iter().filter(|length| **length == -1).count() > 1 {
+        return Err(operator(format!("its shape {wanted:?} leaves more than one length open by -1")));
+    }
     let (from, zero_is_zero) = (call.lengths(x), call.flag("allowzero", false)?);
     let mut lengths = vec![];
     for (axis, length) in wanted.iter().enumerate() {
@@ -44,10 +43,10 @@ pub fn reshape(call: &mut Call<'_, '_>) -> Given {
                 *from.get(axis).ok_or_else(|| operator(format!("it keeps length {axis}, of {} lengths", from.len())))?
             }
             -1 => 1,
-            length => u64::try_from(length).map_err(|_| operator(format!("the length {length} is negative")))?,
+            length => size::at_least(length, 0, "a length")?,
         });
     }
-    let others: u64 = lengths.iter().product();
+    let others = size::counted(&lengths)?;
     if let Some(open) = wanted.iter().position(|length| *length == -1) {
         lengths[open] = call.shape(x).elements().checked_div(others).unwrap_or(0);
     }
@@ -101,15 +100,21 @@ pub fn split(call: &mut Call<'_, '_>) -> Given {
     let x = call.input(0)?;
     let axis = call.axis("axis", 0, call.rank(x))?;
     let length = call.shape(x).length(axis);
-    let parts = match call.ints_or_input("split", 1, 13)? {
+    let parts: Vec<u64> = match call.ints_or_input("split", 1, 13)? {
         Some(parts) => lengths(&parts)?,
         None => {
-            let default = call.node.output.len() as i64;
-            let count = call.int("num_outputs", default)?.max(1) as u64;
+            let given = call.node.output.len();
+            let count = call.size("num_outputs", given as i64, 1)?;
+            if count != given as u64 {
+                return Err(operator(format!("it divides its input into {count} parts, and has {given} outputs")));
+            }
             let each = length.div_ceil(count);
             (0..count).map(|part| each.min(length.saturating_sub(part * each))).collect()
         }
     };
+    if parts.iter().sum::<u64>() != length {
+        return Err(operator(format!("it divides {length} elements into parts of {parts:?}")));
+    }
     let mut from = 0;
     let mut given = vec![];
     for part in parts {
@@ -177,11 +182,14 @@ fn tiled(call: &mut Call<'_, '_>, x: NodeId, repeats: &[u64]) -> Made<NodeId> {
         let x = call.broadcast_to(x, &Shape::of(&wide))?;
         return call.shaped(x, &joined);
     }
-    // More dimensions than a tensor has: one after the other.
-    let mut x = x;
-    for (axis, count) in repeats.iter().enumerate() {
-        let copies = vec![x; (*count).max(1) as usize];
-        x = call.at_axis(Op::Concat, &copies, axis)?;
+    // More dimensions than a tensor has: one after the other, as [before, repetitions, the dimension and all after it].
+    let (mut x, mut whole) = (x, all);
+    for (axis, count) in repeats.iter().enumerate().filter(|(_, count)| **count != 1) {
+        let (before, after) = (size::counted(&whole[..axis])?, size::counted(&whole[axis..])?);
+        let flat = call.shaped(x, &[before, 1, after])?;
+        let wide = call.broadcast_to(flat, &Shape::of(&[before, *count, after]))?;
+        whole[axis] *= count;
+        x = call.shaped(wide, &whole)?;
     }
     Ok(x)
 }
@@ -206,6 +214,7 @@ pub fn pad(call: &mut Call<'_, '_>) -> Given {
     let rank = call.rank(x);
     let name = if call.version < 2 { "paddings" } else { "pads" };
     let pads = call.ints_or_input(name, 1, 11)?.ok_or_else(|| operator("it needs the numbers of elements around"))?;
+    let pads = size::amounts(pads, "its numbers of elements around")?;
     let named = match call.optional_integers(3)? {
         Some(named) => named.iter().map(|one| call::axis(*one, rank)).collect::<Made<Vec<usize>>>()?,
         None => (0..rank).collect(),
@@ -226,7 +235,7 @@ pub fn pad(call: &mut Call<'_, '_>) -> Given {
     if mode == "constant" {
         let fill = match (call.version, call.optional(2)) {
             (..11, _) => Number::Float(call.float("value", 0.0)?),
-            (_, Some(value)) => call.elements(value)?.get(0),
+            (_, Some(_)) => call.single(2)?,
             (_, None) => zero(element),
         };
         let fill = if element.is_float() { Number::Float(fill.as_float()) } else { Number::Int(fill.as_int()) };
@@ -241,7 +250,10 @@ pub fn pad(call: &mut Call<'_, '_>) -> Given {
         if length == 0 {
             return Err(operator("it repeats elements of a dimension that has none"));
         }
-        let places = (-low[axis]..length + high[axis]).map(|at| match mode.as_str() {
+        // Cut at both ends, it may have no elements left.
+        let range = -low[axis]..length + high[axis];
+        call.room(&[(range.end - range.start).max(0) as u64])?;
+        let places = range.map(|at| match mode.as_str() {
             "edge" => Ok(at.clamp(0, length - 1)),
             "wrap" => Ok(at.rem_euclid(length)),
             "reflect" => {
@@ -270,12 +282,16 @@ pub fn around(call: &mut Call<'_, '_>, x: NodeId, low: &[i64], high: &[i64], fil
 pub fn center_crop_pad(call: &mut Call<'_, '_>) -> Given {
     let (x, wanted) = (call.input(0)?, call.input(1)?);
     let wanted = call.integers(wanted)?;
+    let wanted = lengths(&wanted)?;
     let rank = call.rank(x);
     let named = call.ints("axes")?.unwrap_or_else(|| (0..rank as i64).collect());
+    if named.len() != wanted.len() {
+        return Err(operator(format!("it gives {} axes {} lengths", named.len(), wanted.len())));
+    }
     let (mut low, mut high) = (vec![0; rank], vec![0; rank]);
     for (one, wanted) in named.iter().zip(wanted) {
         let axis = call::axis(*one, rank)?;
-        let more = wanted - call.shape(x).length(axis) as i64;
+        let more = wanted as i64 - call.shape(x).length(axis) as i64;
         low[axis] = if more < 0 { -(-more / 2) } else { more / 2 };
         high[axis] = more - low[axis];
     }
@@ -321,21 +337,26 @@ pub fn constant_of_shape(call: &mut Call<'_, '_>) -> Given {
 pub fn range(call: &mut Call<'_, '_>) -> Given {
     let mut numbers = vec![];
     for number in 0..3 {
-        let node = call.input(number)?;
-        numbers.push(call.elements(node)?.get(0));
+        numbers.push(call.single(number)?);
     }
     let first = call.input(0)?;
     let element = call.kind(first);
     let data = match numbers[..] {
         [Number::Int(start), Number::Int(limit), Number::Int(delta)] if delta != 0 => {
-            let count = ((limit - start) as f64 / delta as f64).ceil().max(0.0) as i128;
+            // Rounded up, whichever way it goes.
+            let (way, step) = ((limit - start) * delta.signum(), delta.abs());
+            let count = (way.max(0) + step - 1) / step;
+            call.room(&[u64::try_from(count).unwrap_or(u64::MAX)])?;
             Data::Integers((0..count).map(|at| start + at * delta).collect())
         }
-        [Number::Float(start), Number::Float(limit), Number::Float(delta)] if delta != 0.0 => {
+        [Number::Float(start), Number::Float(limit), Number::Float(delta)]
+            if delta != 0.0 && !((limit - start) / delta).is_nan() =>
+        {
             let count = ((limit - start) / delta).ceil().max(0.0) as u64;
+            call.room(&[count])?;
             Data::Floats((0..count).map(|at| start + at as f64 * delta).collect())
         }
-        _ => return Err(operator("its step is 0, or its numbers are of different types")),
+        _ => return Err(operator("its step is 0, or its numbers are of different types or none")),
     };
     Ok(vec![call.known(TensorType::of(element, &[data.len() as u64]), &data)?])
 }
@@ -343,7 +364,9 @@ pub fn range(call: &mut Call<'_, '_>) -> Given {
 fn diagonal(call: &mut Call<'_, '_>, shape: &Shape, op: Op, offset: i64) -> Made<NodeId> {
     let rank = shape.rank();
     let (row, column) = (call.iota(Scalar::I64, shape, rank - 2)?, call.iota(Scalar::I64, shape, rank - 1)?);
-    let offset = call.number(row, offset as f64)?;
+    // Beyond all columns, a diagonal is as good as one that lies just there.
+    let most = size::MOST_SIZE as i64;
+    let offset = call.number(row, offset.clamp(-most, most) as f64)?;
     let row = call.op(Op::Add, &[row, offset])?;
     call.op(op, &[column, row])
 }
@@ -362,7 +385,7 @@ pub fn eye_like(call: &mut Call<'_, '_>) -> Given {
 }
 pub fn trilu(call: &mut Call<'_, '_>) -> Given {
     let x = call.input(0)?;
-    let offset = call.optional_integers(1)?.and_then(|all| all.first().copied()).unwrap_or(0);
+    let offset = call.optional_int(1)?.unwrap_or(0);
     let op = if call.flag("upper", true)? { Op::Ge } else { Op::Le };
     let ty = call.ty(x).clone();
     if ty.shape.rank() < 2 {
@@ -374,8 +397,11 @@ pub fn trilu(call: &mut Call<'_, '_>) -> Given {
 }
 pub fn depth_to_space(call: &mut Call<'_, '_>) -> Given {
     let x = call.input(0)?;
-    let block = call.int("blocksize", 1)?.max(1) as u64;
+    let block = call.size("blocksize", 1, 1)?;
     let [n, c, h, w] = call.lengths(x)[..] else { return Err(operator("it needs [images, channels, height, width]")) };
+    if !c.is_multiple_of(block * block) {
+        return Err(operator(format!("it makes blocks of {block} by {block} elements from {c} channels")));
+    }
     let deep = c / (block * block);
     let mode = call.text("mode", "DCR")?;
     let (apart, order) = match mode.as_str() {
@@ -389,8 +415,11 @@ pub fn depth_to_space(call: &mut Call<'_, '_>) -> Given {
 }
 pub fn space_to_depth(call: &mut Call<'_, '_>) -> Given {
     let x = call.input(0)?;
-    let block = call.int("blocksize", 1)?.max(1) as u64;
+    let block = call.size("blocksize", 1, 1)?;
     let [n, c, h, w] = call.lengths(x)[..] else { return Err(operator("it needs [images, channels, height, width]")) };
+    if !h.is_multiple_of(block) || !w.is_multiple_of(block) {
+        return Err(operator(format!("it takes blocks of {block} by {block} elements from {h} by {w}")));
+    }
     let order = match call.text("mode", "DCR")?.as_str() {
         "DCR" => [0, 3, 5, 1, 2, 4],
         "CRD" => [0, 1, 3, 5, 2, 4],

@@ -4,6 +4,7 @@
 
 use crate::call::{self, Call};
 use crate::error::operator;
+use crate::size;
 use girih_ir::Scalar;
 use girih_tensor::{Made, NodeId, Op};
 use std::f64::consts::TAU;
@@ -12,8 +13,8 @@ type Given = Made<Vec<NodeId>>;
 
 /// The sum of cosines that a window is, by their factors.
 pub fn window(call: &mut Call<'_, '_>, factors: &[f64]) -> Given {
-    let size = call.input(0)?;
-    let size = call.integers(size)?.first().copied().unwrap_or(0).max(0);
+    let size = size::at_least(call.single_int(0)?, 0, "its size")?;
+    let size = call.room(&[size])? as i64;
     let element = call.element("output_datatype")?.unwrap_or(Scalar::F32);
     let period = if call.flag("periodic", true)? { size } else { size - 1 };
     let at = |n: i64| {
@@ -32,6 +33,8 @@ fn transform(
     inverse: bool,
 ) -> Made<(NodeId, NodeId)> {
     let (element, from) = (call.kind(re), call.shape(re).length(1));
+    // Two matrices.
+    call.room(&[2, from, to])?;
     let angle = |row: u64, column: u64| TAU * ((row * column) % length) as f64 / length as f64;
     let scale = if inverse { 1.0 / length as f64 } else { 1.0 };
     let sign = if inverse { 1.0 } else { -1.0 };
@@ -75,17 +78,20 @@ fn complex(call: &mut Call<'_, '_>, re: NodeId, im: NodeId) -> Made<NodeId> {
 pub fn dft(call: &mut Call<'_, '_>) -> Given {
     let x = call.input(0)?;
     let rank = call.rank(x);
-    let which = match call.optional_integers(2)? {
-        Some(all) => all.first().copied().unwrap_or(-2),
+    let which = match call.optional_int(2)? {
+        Some(axis) => axis,
         None => call.int("axis", if call.version < 20 { 1 } else { -2 })?,
     };
     let axis = call::axis(which, rank)?;
+    if axis + 1 == rank {
+        return Err(operator(format!("it names axis {which}, which has the parts of complex numbers")));
+    }
     let inverse = call.flag("inverse", false)?;
     let one_sided = call.flag("onesided", false)?;
     let own = call.shape(x).length(axis);
     // From one half of a spectrum to real numbers, or from numbers to a spectrum.
     let is_real = inverse && one_sided;
-    let length = call.optional_integers(1)?.and_then(|all| all.first().copied()).map(|length| length.max(1) as u64);
+    let length = call.optional_int(1)?.map(|length| size::at_least(length, 1, "its length")).transpose()?;
     let length = length.unwrap_or(if is_real { 2 * own.saturating_sub(1).max(1) } else { own });
     let half = length / 2 + 1;
     let most = if is_real { half } else { length };
@@ -125,6 +131,8 @@ pub fn dft(call: &mut Call<'_, '_>) -> Given {
 /// The real numbers of one half of a spectrum; the other half is its mirror image.
 fn from_half(call: &mut Call<'_, '_>, re: NodeId, im: Option<NodeId>, length: u64) -> Made<NodeId> {
     let (element, from) = (call.kind(re), call.shape(re).length(1));
+    // Two matrices.
+    call.room(&[2, from, length])?;
     let weight = |k: u64| if k == 0 || 2 * k == length { 1.0 } else { 2.0 } / length as f64;
     let angle = |k: u64, at: u64| TAU * ((k * at) % length) as f64 / length as f64;
     let matrix = |of: fn(f64) -> f64, sign: f64| -> Vec<f64> {
@@ -139,13 +147,12 @@ fn from_half(call: &mut Call<'_, '_>, re: NodeId, im: Option<NodeId>, length: u6
 }
 /// Transforms of overlapping parts of a signal [batch, length, parts].
 pub fn stft(call: &mut Call<'_, '_>) -> Given {
-    let (x, step) = (call.input(0)?, call.input(1)?);
-    let step = call.integers(step)?.first().copied().unwrap_or(1).max(1) as u64;
+    let x = call.input(0)?;
+    let step = size::at_least(call.single_int(1)?, 1, "its step")?;
     let window = call.optional(2);
     let own = window.map(|window| call.shape(window).elements());
-    let length =
-        call.optional_integers(3)?.and_then(|all| all.first().copied()).map(|length| length.max(1) as u64).or(own);
-    let Some(length) = length else { return Err(operator("it needs a window, or the length of a part")) };
+    let length = call.optional_int(3)?.map(|length| size::at_least(length, 1, "its length")).transpose()?;
+    let Some(length) = length.or(own) else { return Err(operator("it needs a window, or the length of a part")) };
     let to = if call.flag("onesided", true)? { length / 2 + 1 } else { length };
     let (re, im) = parts(call, x)?;
     let batch = call.shape(re).length(0);
@@ -164,18 +171,28 @@ pub fn stft(call: &mut Call<'_, '_>) -> Given {
     let (re, im) = (call.shaped(re, &[batch, count, to])?, call.shaped(im, &[batch, count, to])?);
     Ok(vec![complex(call, re, im)?])
 }
+/// Whether all are numbers of elements or hertz: none is negative, or larger than a size.
+fn numbers_fit(all: &[f64]) -> bool {
+    all.iter().all(|number| (0.0..=size::MOST_SIZE as f64).contains(number))
+}
 /// Triangles over the bins of a spectrum, evenly spaced as pitches are heard.
 pub fn mel_weights(call: &mut Call<'_, '_>) -> Given {
     let mut numbers = vec![];
     for number in 0..5 {
-        let node = call.input(number)?;
-        numbers.push(call.elements(node)?.get(0).as_float());
+        numbers.push(call.single(number)?.as_float());
     }
     let [bands, length, rate, lower, upper] = numbers[..] else { return Err(operator("it needs five numbers")) };
     let element = call.element("output_datatype")?.unwrap_or(Scalar::F32);
     let mel = |hertz: f64| 2595.0 * (1.0 + hertz / 700.0).log10();
     let hertz = |mel: f64| 700.0 * (10_f64.powf(mel / 2595.0) - 1.0);
+    let all_there = numbers_fit(&[bands, length, lower, upper]) && rate > 0.0;
+    if !all_there {
+        return Err(operator(format!(
+            "it makes {bands} bands of {length} elements at a rate of {rate}, from {lower} to {upper}"
+        )));
+    }
     let (bands, bins) = (bands as usize, (length / 2.0).floor() as usize + 1);
+    call.room(&[bins as u64, bands as u64])?;
     let step = (mel(upper) - mel(lower)) / (bands as f64 + 2.0);
     let bin = |band: usize| ((length + 1.0) * hertz(mel(lower) + step * band as f64) / rate).floor();
     let mut weights = vec![0.0; bins * bands];
@@ -189,10 +206,12 @@ pub fn mel_weights(call: &mut Call<'_, '_>) -> Given {
         if low == middle {
             set(middle, 1.0);
         } else {
-            (low as i64..=middle as i64).for_each(|at| set(at as f64, (at as f64 - low) / (middle - low)));
+            (low.max(0.0) as i64..=middle.min(bins as f64) as i64)
+                .for_each(|at| set(at as f64, (at as f64 - low) / (middle - low)));
         }
         if high > middle {
-            (middle as i64..high as i64).for_each(|at| set(at as f64, (high - at as f64) / (high - middle)));
+            (middle.max(0.0) as i64..high.min(bins as f64) as i64)
+                .for_each(|at| set(at as f64, (high - at as f64) / (high - middle)));
         }
     }
     Ok(vec![call.floats_of(element, &[bins as u64, bands as u64], weights)?])

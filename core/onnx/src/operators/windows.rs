@@ -7,6 +7,8 @@ use super::products::less_zero;
 use super::shapes::around;
 use crate::call::Call;
 use crate::error::operator;
+use crate::size;
+use girih_base::diag::Diagnostic;
 use girih_ir::Scalar;
 use girih_tensor::{Attr, AttrKind, Made, NodeId, Number, Op, Shape, TensorType};
 
@@ -27,13 +29,18 @@ pub struct Windows {
 
 fn numbers(call: &Call<'_, '_>, name: &str, count: usize) -> Made<Option<Vec<u64>>> {
     let Some(all) = call.ints(name)? else { return Ok(None) };
-    let all: Vec<u64> = all.iter().filter_map(|number| u64::try_from(*number).ok()).collect();
+    let name = format!("a number of its `{name}`");
+    let all = all.iter().map(|number| size::at_least(*number, 0, &name)).collect::<Made<Vec<u64>>>()?;
     if all.len() == count { Ok(Some(all)) } else { Err(operator(format!("its `{name}` are not {count} numbers"))) }
 }
 /// The same for numbers that are 1 where they are not written.
 fn ones(call: &Call<'_, '_>, name: &str, count: usize) -> Made<Vec<u64>> {
     let all = numbers(call, name, count)?.unwrap_or_else(|| vec![1; count]);
     if all.contains(&0) { Err(operator(format!("its `{name}` have a 0"))) } else { Ok(all) }
+}
+
+fn unfit(kernel: usize, count: usize) -> Diagnostic {
+    operator(format!("its windows are of {kernel} dimensions, and its input of {count}"))
 }
 
 impl Windows {
@@ -44,10 +51,7 @@ impl Windows {
         let mut windows =
             Windows { kernel, stride, dilation, low: vec![0; count], high: vec![0; count], beyond: vec![0; count] };
         if windows.kernel.len() != count || windows.kernel.contains(&0) {
-            return Err(operator(format!(
-                "its windows are of {} dimensions, and its input of {count}",
-                windows.kernel.len()
-            )));
+            return Err(unfit(windows.kernel.len(), count));
         }
         match call.text("auto_pad", "NOTSET")?.as_str() {
             "NOTSET" => {
@@ -55,6 +59,7 @@ impl Windows {
                     if pads.len() != 2 * count {
                         return Err(operator(format!("its `pads` are not {} numbers", 2 * count)));
                     }
+                    let pads = size::amounts(pads, "its `pads`")?;
                     (windows.low, windows.high) = (pads[..count].to_vec(), pads[count..].to_vec());
                 }
             }
@@ -213,11 +218,15 @@ pub fn conv_transpose(call: &mut Call<'_, '_>) -> Given {
         _same => {
             let (stride, dilation) = (ones(call, "strides", count)?, ones(call, "dilations", count)?);
             let none = vec![0; count];
+            if kernel.len() != count {
+                return Err(unfit(kernel.len(), count));
+            }
             Windows { kernel, stride, dilation, low: none.clone(), high: none.clone(), beyond: none }
         }
     };
     let more = numbers(call, "output_padding", count)?.unwrap_or_else(|| vec![0; count]);
     let wanted = call.ints("output_shape")?.filter(|all| all.len() >= count);
+    let wanted = wanted.map(|all| size::amounts(all, "its `output_shape`")).transpose()?;
     if wanted.is_some() || auto.starts_with("SAME") {
         for axis in 0..count {
             let whole = windows.stride[axis] * lengths[axis].saturating_sub(1) + more[axis] + windows.extent(axis);
@@ -368,10 +377,13 @@ pub fn average_pool(call: &mut Call<'_, '_>) -> Given {
             true => (0, windows.low[axis] + lengths[axis] as i64 + windows.high[axis]),
             false => (windows.low[axis], windows.low[axis] + lengths[axis] as i64),
         };
+        // Of the elements of a window, those from the first that lies inside to the first that lies behind.
         let inside = |window: u64| {
-            let at = |k: u64| (window * windows.stride[axis] + k * windows.dilation[axis]) as i64;
-            (0..windows.kernel[axis]).filter(|k| (from..to).contains(&at(*k))).count() as f64
+            let (start, step) = ((window * windows.stride[axis]) as i64, windows.dilation[axis] as i64);
+            let before = |place: i64| ((place - start).max(0) as u64).div_ceil(step as u64).min(windows.kernel[axis]);
+            before(to).saturating_sub(before(from)) as f64
         };
+        call.room(&[windows_there[axis]])?;
         let counts = call.floats_of(element, &[windows_there[axis]], (0..windows_there[axis]).map(inside).collect())?;
         let counts = call.along_axis(counts, 2 + axis, rank)?;
         mean = call.binary(Op::Div, mean, counts)?;
@@ -428,13 +440,17 @@ pub fn max_unpool(call: &mut Call<'_, '_>) -> Given {
         let length = lengths[2 + axis].saturating_sub(1) * windows.stride[axis] + windows.kernel[axis];
         whole.push((length as i64 - windows.low[axis] - windows.high[axis]).max(0) as u64);
     }
-    let (count, all) = (lengths.iter().product(), whole.iter().product());
+    let (count, all) = (size::counted(&lengths)?, size::counted(&whole)?);
     let element = call.kind(x);
     let zeros = call.full(&TensorType::of(element, &[all]), zero(element))?;
     let (flat, places) = (call.shaped(x, &[count])?, call.shaped(places, &[count])?);
     let put = call.at_axis(Op::ScatterAdd, &[zeros, places, flat], 0)?;
     let put = call.shaped(put, &whole)?;
     let Some(wanted) = call.optional_integers(2)? else { return Ok(vec![put]) };
+    size::lengths(&wanted)?;
+    if wanted.len() != whole.len() {
+        return Err(operator(format!("it gives {} dimensions {} lengths", whole.len(), wanted.len())));
+    }
     let more: Vec<i64> = wanted.iter().zip(&whole).map(|(wanted, own)| wanted - *own as i64).collect();
     Ok(vec![around(call, put, &vec![0; more.len()], &more, zero(element))?])
 }

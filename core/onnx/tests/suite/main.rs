@@ -1,9 +1,11 @@
-//! The page about ONNX models, and what no device is needed for: mistakes. The standard's own data are tested on devices, in
+//! The page about ONNX models, and what no device is needed for: limits, mistakes, and numbers that the interpreter computes. The standard's own data are tested on devices, in
 //! `nn/tests/suite/onnx.rs`.
 
 mod functions;
+mod limits;
 mod mistakes;
 mod models;
+mod numbers;
 
 use girih_onnx::operators::reference;
 

@@ -1,0 +1,108 @@
+//! What operators compute where their own arithmetic is easily wrong: sizes in other orders, no elements, many elements.
+
+use crate::models::{FLOAT, computed, floats, int, integers, ints, model, node, refused, text, value};
+
+#[test]
+fn a_resized_axis_gives_the_same_by_choices_and_by_a_matrix() {
+    // Beyond 2^20 weights elements are chosen one by one.
+    for (length, mode) in [(64_u64, "linear"), (1200, "linear"), (64, "cubic"), (1200, "cubic")] {
+        let x: Vec<f64> = (0..length).map(|at| f64::from((at * at % 17) as u32)).collect();
+        let resize = node("Resize", &["x", "", "s"], &["y"], vec![text("mode", mode)]);
+        let scales = floats("s", &[2], &[1.0, 1.5]);
+        let (shape, y) =
+            computed(&model(vec![value("x", FLOAT, &[-1, -1])], vec![scales], vec![resize]), &[(&[1, length], &x)]);
+        assert_eq!(shape, [1, length * 3 / 2]);
+        let at = |place: i64| x[place.clamp(0, length as i64 - 1) as usize];
+        let weight = |distance: f64| match (mode, distance.abs()) {
+            ("linear", d) => (1.0 - d).max(0.0),
+            (_, d) if d <= 1.0 => (1.25 * d - 2.25) * d * d + 1.0,
+            (_, d) if d < 2.0 => -0.75 * (((d - 5.0) * d + 8.0) * d - 4.0),
+            (_, _) => 0.0,
+        };
+        for (number, y) in y.iter().enumerate() {
+            let place = (number as f64 + 0.5) / 1.5 - 0.5;
+            let first = place.floor() as i64 - 1;
+            let wanted: f64 = (first..first + 4).map(|one| at(one) * weight(one as f64 - place)).sum();
+            assert!((y - wanted).abs() < 1e-3, "{mode} of {length}: element {number} is {y}, not {wanted}");
+        }
+    }
+}
+
+#[test]
+fn a_long_axis_is_resized_by_its_nearest_elements() {
+    let x: Vec<f64> = (0..30_000).map(f64::from).collect();
+    let resize = node("Resize", &["x", "", "s"], &["y"], vec![]);
+    let model = model(vec![value("x", FLOAT, &[-1])], vec![floats("s", &[1], &[2.0])], vec![resize]);
+    let (_, y) = computed(&model, &[(&[30_000], &x)]);
+    assert!(y.iter().enumerate().all(|(at, y)| *y == (at / 2) as f64));
+}
+
+#[test]
+fn no_elements_stay_none() {
+    let resize = node("Resize", &["x", "", "s"], &["y"], vec![text("mode", "linear")]);
+    let doubled = model(vec![value("x", FLOAT, &[-1, -1])], vec![floats("s", &[2], &[1.0, 2.0])], vec![resize.clone()]);
+    assert_eq!(computed(&doubled, &[(&[2, 0], &[])]), (vec![2, 0], vec![]));
+    let mut sized = resize;
+    sized.input = vec!["x".into(), String::new(), String::new(), "s".into()];
+    let sized = model(vec![value("x", FLOAT, &[-1, -1])], vec![integers("s", &[2], &[2, 5])], vec![sized]);
+    assert_eq!(refused(&sized, &[&[2, 0]]).message, "node 0, Resize: it makes 5 elements along axis 1 of 0");
+    // The product of no factors is 1.
+    let det = model(vec![], vec![floats("a", &[2, 0, 0], &[])], vec![node("Det", &["a"], &["y"], vec![])]);
+    assert_eq!(computed(&det, &[]), (vec![2], vec![1.0, 1.0]));
+}
+
+#[test]
+fn ranges_go_both_ways_and_end_before_their_limit() {
+    let range = |start: i64, limit: i64, step: i64| {
+        let weights = [("a", start), ("b", limit), ("c", step)].map(|(name, number)| integers(name, &[], &[number]));
+        computed(&model(vec![], weights.to_vec(), vec![node("Range", &["a", "b", "c"], &["y"], vec![])]), &[]).1
+    };
+    assert_eq!(range(0, 7, 3), [0.0, 3.0, 6.0]);
+    assert_eq!(range(0, 6, 3), [0.0, 3.0]);
+    assert_eq!(range(5, -2, -3), [5.0, 2.0, -1.0]);
+    assert_eq!(range(3, 3, 1), [0.0; 0]);
+    assert_eq!(range(3, 5, -1), [0.0; 0]);
+}
+
+#[test]
+fn tensors_of_many_dimensions_are_repeated() {
+    // Twice as many dimensions are more than a tensor has.
+    let lengths = [2, 1, 1, 1, 1, 1, 2];
+    let tile = node("Tile", &["x", "r"], &["y"], vec![]);
+    let tiled = |repeats: &[i64; 7]| {
+        let model = model(vec![value("x", FLOAT, &[-1; 7])], vec![integers("r", &[7], repeats)], vec![tile.clone()]);
+        computed(&model, &[(&lengths, &[1.0, 2.0, 3.0, 4.0])])
+    };
+    let (shape, y) = tiled(&[1, 1, 1, 1, 1, 2, 2]);
+    assert_eq!(shape, [2, 1, 1, 1, 1, 2, 4]);
+    assert_eq!(y, [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 3.0, 4.0, 3.0, 4.0, 3.0, 4.0, 3.0, 4.0]);
+    assert_eq!(tiled(&[1, 1, 1, 0, 1, 1, 1]), (vec![2, 1, 1, 0, 1, 1, 2], vec![]));
+}
+
+#[test]
+fn different_elements_are_found_among_many() {
+    let x: Vec<f32> = (0..20_000).map(|at| ((at * 7) % 10_000) as f32).collect();
+    let found = |output: &str, sorted: i64| {
+        let outputs = ["values", "first", "inverse", "often"].map(|name| if name == output { "y" } else { name });
+        let unique = node("Unique", &["x"], &outputs, vec![int("sorted", sorted)]);
+        computed(&model(vec![], vec![floats("x", &[20_000], &x)], vec![unique]), &[]).1
+    };
+    assert!(found("values", 1).iter().enumerate().all(|(at, value)| *value == at as f64));
+    assert!(found("values", 0).iter().zip(&x).all(|(value, x)| *value == f64::from(*x)));
+    assert!(found("often", 0).iter().all(|often| *often == 2.0));
+    assert!(found("inverse", 0).iter().enumerate().all(|(at, which)| *which == (at % 10_000) as f64));
+}
+
+#[test]
+fn averages_count_the_elements_inside() {
+    let pool = node(
+        "AveragePool",
+        &["x"],
+        &["y"],
+        vec![ints("kernel_shape", &[3]), ints("strides", &[2]), ints("dilations", &[2]), ints("pads", &[3, 2])],
+    );
+    let model = model(vec![value("x", FLOAT, &[1, 1, -1])], vec![], vec![pool]);
+    let (_, y) = computed(&model, &[(&[1, 1, 5], &[1.0, 2.0, 4.0, 8.0, 16.0])]);
+    // Windows at -3, -1 and 1, each with every second element.
+    assert_eq!(y, [2.0, 5.0, 5.0]);
+}
