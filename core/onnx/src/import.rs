@@ -158,6 +158,10 @@ impl<'a> Importer<'a> {
         self.count_node()?;
         let outputs = self.outputs(node)?;
         for (name, output) in node.output.iter().zip(outputs).filter(|(name, _)| !name.is_empty()) {
+            if self.scopes.last().is_some_and(|scope| scope.values.contains_key(&**name)) {
+                let why = format!("it gives `{name}`, which something before it gives already");
+                return Err(file(why).hint("give each value of a graph a name of its own"));
+            }
             self.bind(name, output);
         }
         Ok(())

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a sequence that is shorter than others keeps its state after its last element, and gives zeros from there on.
 
+use super::control::MOST_TURNS;
 use super::pointwise::by;
 use crate::call::Call;
 use crate::error::operator;
@@ -135,6 +136,22 @@ pub fn network(call: &mut Call<'_, '_>, kind: Kind) -> Given {
         return Err(operator("its weights have three dimensions"));
     };
     let direction = call.text("direction", "forward")?;
+    let wanted = match direction.as_str() {
+        "forward" | "reverse" => 1,
+        "bidirectional" => 2,
+        other => {
+            let hint = "it is `forward`, `reverse` or `bidirectional`";
+            return Err(operator(format!("its direction `{other}` is not there")).hint(hint));
+        }
+    };
+    if directions != wanted {
+        return Err(operator(format!(
+            "its direction is `{direction}`, and its weights are for {directions} directions"
+        )));
+    }
+    if !(1..=MOST_TURNS as u64).contains(&steps) {
+        return Err(operator(format!("it is given {steps} steps, and is written out from 1 to {MOST_TURNS} times")));
+    }
     let clip = if call.has("clip") { Some(call.float("clip", 0.0)?) } else { None };
     let (is_coupled, resets_after) = (call.flag("input_forget", false)?, call.flag("linear_before_reset", false)?);
     let settings = Settings { kind, width, clip, is_coupled, resets_after };

@@ -1,6 +1,6 @@
-//! What is said of common mistakes: the node, the reason, and what to do.
+//! Mistakes that were accepted once, and what is said of common ones: the node, the reason, and what to do.
 
-use crate::models::{FLOAT, model, node, refused, value};
+use crate::models::{FLOAT, floats, integers, model, node, refused, text, value};
 use girih_onnx::Model;
 use girih_onnx::proto::ModelProto;
 use prost::Message;
@@ -8,6 +8,37 @@ use prost::Message;
 fn one(operator: &str, weights: &[&str]) -> ModelProto {
     let inputs = [&["x"], weights].concat();
     model(vec![value("x", FLOAT, &[2, 3])], vec![], vec![node(operator, &inputs, &["y"], vec![])])
+}
+
+#[test]
+fn what_has_no_meaning_is_refused() {
+    let mut reshape = one("Reshape", &["s"]);
+    reshape.graph.as_mut().expect("a graph").initializer = vec![integers("s", &[2], &[-1, -1])];
+    let why = "node 0, Reshape: its shape [-1, -1] leaves more than one length open by -1";
+    assert_eq!(refused(&reshape, &[&[2, 3]]).message, why);
+
+    for (scale, wanted) in [(f32::NAN, "NaN"), (-2.0, "-2"), (0.0, "0"), (f32::INFINITY, "inf")] {
+        let mut resize = one("Resize", &["", "s"]);
+        resize.graph.as_mut().expect("a graph").initializer = vec![floats("s", &[2], &[1.0, scale])];
+        let error = refused(&resize, &[&[2, 3]]);
+        assert_eq!(error.message, format!("node 0, Resize: it scales axis 1 by {wanted}"));
+        assert_eq!(error.hint.as_deref(), Some("a scale is a number greater than 0"));
+    }
+
+    let weights = vec![floats("w", &[1, 4, 3], &[0.0; 12]), floats("r", &[1, 4, 1], &[0.0; 4])];
+    let lstm = |direction: &str| {
+        let lstm = node("LSTM", &["x", "w", "r"], &["y"], vec![text("direction", direction)]);
+        model(vec![value("x", FLOAT, &[2, 1, 3])], weights.clone(), vec![lstm])
+    };
+    let error = refused(&lstm("sideways"), &[&[2, 1, 3]]);
+    assert_eq!(error.message, "node 0, LSTM: its direction `sideways` is not there");
+    assert_eq!(error.hint.as_deref(), Some("it is `forward`, `reverse` or `bidirectional`"));
+    let why = "node 0, LSTM: its direction is `bidirectional`, and its weights are for 1 directions";
+    assert_eq!(refused(&lstm("bidirectional"), &[&[2, 1, 3]]).message, why);
+
+    let twice = ["Neg", "Abs"].map(|operator| node(operator, &["x"], &["y"], vec![]));
+    let error = refused(&model(vec![value("x", FLOAT, &[2])], vec![], twice.to_vec()), &[&[2]]);
+    assert_eq!(error.message, "node 1, Abs: it gives `y`, which something before it gives already");
 }
 
 #[test]
