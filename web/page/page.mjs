@@ -323,26 +323,35 @@ async function begin() {
     history.replaceState(null, "", location.pathname);
     load(examples[Number($("examples").value)]);
   };
-  const first = await open(examples[0]);
-  $("examples").value = first === examples[0] ? "0" : "";
+  const program = await linked();
+  $("examples").value = program ? "" : "0";
+  await load(program ?? examples[0], program === null);
   await device();
   document.body.dataset.ready = "true";
 }
 
-/** Opens the program of the address, or an example. */
-async function open(example) {
-  let program = null;
+/** The program of the address; null if it holds none. */
+async function linked() {
   try {
-    program = await fromFragment(location.hash);
+    return await fromFragment(location.hash);
   } catch (error) {
     $("notice").textContent =
       error instanceof TooLong
         ? `The link is not opened: ${error.message}.`
         : "The link is damaged, so its program cannot be shown; ask for it once more.";
     $("notice").hidden = false;
+    return null;
   }
-  await load(program ?? example, program === null);
-  return program ?? example;
+}
+
+/** The address is another one. Where it holds no program, the text stays: also whether it may run, or a link's text would run by itself. */
+async function moved() {
+  const fragment = location.hash;
+  const program = await linked();
+  // It takes a while to unpack a program: another address may have come meanwhile.
+  if (!program || fragment !== location.hash) return;
+  $("examples").value = "";
+  load(program, false);
 }
 
 $("run").onclick = act;
@@ -365,10 +374,7 @@ $("time").onchange = () => {
   start();
 };
 for (const side of ["width", "height"]) $(side).onchange = () => mayRun && checked?.shader && paint(checked.shader);
-window.addEventListener("hashchange", () => {
-  $("examples").value = "";
-  open(file());
-});
+window.addEventListener("hashchange", moved);
 let escaped = 0;
 window.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return void (escaped = 0);

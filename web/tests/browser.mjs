@@ -1,6 +1,8 @@
 // Chromium for the tests, and what a page asks its workers: so that a test waits for an answer, and not for some time.
 
+import assert from "node:assert/strict";
 import { chromium } from "playwright-core";
+import { toFragment } from "../page/link.mjs";
 
 /** WebGPU's software adapter. A pipeline takes it seconds, after which the browser's watchdog would end it on a busy machine. */
 export const WEBGPU = ["--disable-gpu-watchdog", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"];
@@ -44,6 +46,45 @@ export async function blank(browser, options = {}) {
   page.on("console", (message) => page.messages.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => page.messages.push(String(error)));
   return page;
+}
+
+/** What opens a page of an address, and waits until it has begun. What it says on the console is an error. */
+export const opener =
+  (address) =>
+  async (browser, fragment = "", options = {}) => {
+    const page = await blank(browser, options);
+    await page.goto(address + fragment);
+    await page.locator("body[data-ready=true]").waitFor();
+    return page;
+  };
+
+export async function close(page) {
+  assert.deepEqual(page.messages, [], "the page says something on the console");
+  await page.close();
+}
+
+export const text = (page, id) => page.locator(`#${id}`).textContent();
+export const statusIs = (page, pattern) => page.locator("#status", { hasText: pattern }).waitFor();
+/** The fragment of a program. */
+export const program = (text, language = "bend") => toFragment({ language, text });
+
+/** Runs what is in the editor. */
+export async function run(page) {
+  await page.locator("#run", { hasText: "Run" }).click();
+  await statusIs(page, /The program has/);
+}
+
+/** Calls the parts of a test that are wanted, or all, with a browser. */
+export async function each(parts, wanted) {
+  const browser = await launch(WEBGPU);
+  try {
+    for (const part of wanted.length === 0 ? parts : parts.filter(({ name }) => wanted.includes(name))) {
+      await part(browser);
+      console.log(`${part.name}: passed`);
+    }
+  } finally {
+    await browser.close();
+  }
 }
 
 /** What the workers were asked, in turn. */

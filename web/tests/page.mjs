@@ -10,10 +10,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync, gzipSync } from "node:zlib";
-import { toFragment } from "../page/link.mjs";
-import { WEBGPU, WITHOUT_WEBGPU, answered, asked, blank, launch } from "./browser.mjs";
+import { WEBGPU, WITHOUT_WEBGPU, answered, asked, blank, close, each, launch, opener, program, run, statusIs, text } from "./browser.mjs";
 
 const [address, girih, ...wanted] = process.argv.slice(2);
+const open = opener(address);
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const examples = await (await fetch(new URL("examples.json", address))).json();
 const SIZE = [48, 36];
@@ -31,29 +31,6 @@ function command(...words) {
   const { succeeded, stdout, stderr } = tried(...words);
   assert.ok(succeeded, `girih ${words.join(" ")}: ${stderr}`);
   return stdout;
-}
-
-/** A page that has begun. What it says on the console is an error. */
-async function open(browser, fragment = "", options = {}) {
-  const page = await blank(browser, options);
-  await page.goto(address + fragment);
-  await page.locator("body[data-ready=true]").waitFor();
-  return page;
-}
-
-async function close(page) {
-  assert.deepEqual(page.messages, [], "the page says something on the console");
-  await page.close();
-}
-
-const text = (page, id) => page.locator(`#${id}`).textContent();
-const statusIs = (page, pattern) => page.locator("#status", { hasText: pattern }).waitFor();
-const program = (text, language = "bend") => toFragment({ language, text });
-
-/** Runs what is in the editor. */
-async function run(page) {
-  await page.locator("#run", { hasText: "Run" }).click();
-  await statusIs(page, /The program has/);
 }
 
 /** What the command line writes of an example, and its result. A kernel says itself what is right. */
@@ -492,12 +469,4 @@ async function withoutSuspending(browser) {
 const parts = [
   programs, forms, errors, stops, stopsTheCompiler, links, waits, coarse, loses, nets, keyboard, looks, policy, shaders, shadersOnWebgpu, withoutSuspending, withoutWebgpu,
 ];
-const browser = await launch(WEBGPU);
-try {
-  for (const part of wanted.length === 0 ? parts : parts.filter(({ name }) => wanted.includes(name))) {
-    await part(browser);
-    console.log(`${part.name}: passed`);
-  }
-} finally {
-  await browser.close();
-}
+await each(parts, wanted);
