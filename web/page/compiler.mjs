@@ -35,8 +35,8 @@ export class Compiler {
     };
   }
 
-  #take({ id, answer, trouble, written, stream, ready, failed }) {
-    if (written !== undefined) return this.written(written, stream);
+  #take({ id, answer, trouble, written, ready, failed }) {
+    if (written) return written.forEach(({ text, stream }) => this.written(text, stream));
     if (ready || failed) return this.started(failed);
     const asked = this.#asked.get(id);
     this.#asked.delete(id);
@@ -72,6 +72,8 @@ export class Compiler {
 
   #end() {
     this.#worker.terminate();
+    // What it has sent may be on its way still, and nobody waits for it.
+    this.#worker.onmessage = null;
     const asked = [...this.#asked.values()];
     this.#asked.clear();
     return asked;

@@ -4,18 +4,16 @@ import { Compiler, Stopped } from "./compiler.mjs";
 import { Editor } from "./editor.mjs";
 import { TooLong, fromFragment, toFragment } from "./link.mjs";
 import { NetView } from "./net.mjs";
+import { Output } from "./output.mjs";
 import { Player } from "./player.mjs";
 import { tabs } from "./tabs.mjs";
 
 const $ = (id) => document.getElementById(id);
 /** How long the text has to be left alone before it is checked, in milliseconds, where the worker is at something else; it is checked at once where it is not. */
 const REST = 50;
-/** The most characters of output that are kept: a program that never ends fills the page's memory otherwise. */
-const MOST_OUTPUT = 1 << 20;
-/** How long output may wait until it is shown, in milliseconds. */
-const SHOWN = 50;
 
 const compiler = new Compiler();
+const output = new Output($("output"), $("cut"));
 const player = new Player(compiler, $("canvas"));
 const editor = new Editor($("editor"), { changed, run: act });
 const net = new NetView((...question) => ask(...question), file);
@@ -198,13 +196,14 @@ async function start() {
 async function run(what) {
   tab.show("result");
   if (!what.runs) return;
-  for (const id of ["output", "result", "diagnostics", "stats"]) $(id).textContent = "";
+  output.clear();
+  for (const id of ["result", "diagnostics", "stats"]) $(id).textContent = "";
   isRunning = true;
   status("Running …");
   await device();
   const ran = await ask("run", file(), $("device").value, $("input").value);
   isRunning = false;
-  show();
+  output.show();
   if (!ran) return;
   // Kernels give arrays, which say themselves what they are.
   const label = isKernel($("language").value) ? "" : "Result: ";
@@ -227,23 +226,7 @@ function stop() {
   status("Stopped.");
 }
 
-/** What was written and is not shown yet: shown together, or each byte would copy all before it. */
-let written = [];
-let writing = 0;
-
-compiler.written = (text) => {
-  written.push(text);
-  writing ||= setTimeout(show, SHOWN);
-};
-
-function show() {
-  clearTimeout(writing);
-  writing = 0;
-  if (!written.length) return;
-  const kept = $("output").textContent + written.join("");
-  written = [];
-  $("output").textContent = kept.length > MOST_OUTPUT ? kept.slice(-MOST_OUTPUT) : kept;
-}
+compiler.written = (text) => output.write(text);
 
 /** A tab was opened: what it shows is made then. */
 async function opened(name) {
@@ -265,7 +248,8 @@ function load(program, own = true) {
   checked = null;
   isHeld = false;
   mayRun = own;
-  for (const id of ["output", "result", "diagnostics", "stats", "rate", "trouble", "shared"]) $(id).textContent = "";
+  output.clear();
+  for (const id of ["result", "diagnostics", "stats", "rate", "trouble", "shared"]) $(id).textContent = "";
   for (const id of ["width", "height"]) $(id).value = "";
   $("language").value = program.language;
   forms(program.language);

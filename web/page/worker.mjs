@@ -12,10 +12,36 @@ if (!suspends) {
 }
 
 const decoders = new Map([1, 2].map((stream) => [stream, new TextDecoder()]));
+/** How long a moment is, in milliseconds, and how many messages of it are sent as soon as something is written. */
+const MOMENT = 50;
+const AT_ONCE = 100;
+/** The most characters that are kept back. */
+const MOST_HELD = 1 << 16;
+/** What is written and not sent yet. */
+let held = [];
+let size = 0;
+/** When this moment began, and how many messages were sent in it. */
+let moment = 0;
+let sent = 0;
+
+/** Sends what a program writes. Where it writes much, a message for each piece would leave the page no time: then pieces are sent together. */
+function write(stream, text) {
+  const last = held.at(-1);
+  if (last?.stream === stream) last.text += text;
+  else held.push({ stream, text });
+  size += text.length;
+  if (performance.now() - moment > MOMENT) [moment, sent] = [performance.now(), 0];
+  if (sent < AT_ONCE || size >= MOST_HELD) send();
+}
+
+function send() {
+  if (held.length) postMessage({ written: held });
+  [held, size] = [[], 0];
+  sent += 1;
+}
+
 let panic = null;
-globalThis.girihWrite = (stream, bytes) => {
-  postMessage({ written: decoders.get(stream).decode(bytes, { stream: true }), stream });
-};
+globalThis.girihWrite = (stream, bytes) => write(stream, decoders.get(stream).decode(bytes, { stream: true }));
 globalThis.girihPanic = (message) => (panic = message);
 
 /** What is said of a trap: a stack that is full is the program's, everything else is ours. */
@@ -91,8 +117,10 @@ const ready = init({ module_or_path: new URL("compiler_bg.wasm", import.meta.url
 async function answer({ id, verb, given }) {
   try {
     const answer = await (atOnce[verb] ?? inTurn[verb])(...given);
+    send();
     postMessage({ id, answer }, answer?.pixels ? [answer.pixels.buffer] : []);
   } catch (error) {
+    send();
     postMessage({ id, trouble: trouble(error) });
   }
 }

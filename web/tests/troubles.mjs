@@ -3,7 +3,7 @@
 // Nothing waits for some time, as in `page.mjs`.
 
 import assert from "node:assert/strict";
-import { answered, asked, close, each, opener, program, statusIs, text } from "./browser.mjs";
+import { answered, asked, close, each, opener, program, run, statusIs, text } from "./browser.mjs";
 
 const [address, ...wanted] = process.argv.slice(2);
 const open = opener(address);
@@ -26,4 +26,53 @@ async function fragments(browser) {
   await close(page);
 }
 
-await each([fragments], wanted);
+/** Writes without end: much at a time, and each character alone. */
+const endless = (line) => `def go() -> IO(u24):
+  with IO:
+    * <- IO/print("${line}")
+    return go()
+
+def main() -> IO(u24):
+  return go()
+`;
+/** The most characters that the page keeps. */
+const MOST_KEPT = 1 << 17;
+
+/** A program that writes without end is stopped as any other; of what it has written the last part is kept, and the page says so. */
+async function floods(browser) {
+  for (const line of ["0123456789".repeat(100) + "\\n", "x"]) {
+    const page = await open(browser, await program(endless(line)));
+    await page.selectOption("#device", "worker");
+    await page.locator("#run", { hasText: "Run" }).click();
+    await page.locator("#cut").waitFor();
+    await page.click("#stop");
+    await statusIs(page, "Stopped.");
+    assert.equal((await text(page, "output")).length, MOST_KEPT);
+    await close(page);
+  }
+}
+
+/** What a program writes in many pieces comes whole, and in its order. */
+async function writes(browser) {
+  const loop = `def go(n: u24) -> IO(u24):
+  if n == 0:
+    with IO:
+      return wrap(7)
+  else:
+    with IO:
+      * <- IO/print(u24/to_string(n))
+      * <- IO/print("\\n")
+      return go(n - 1)
+
+def main() -> IO(u24):
+  return go(2000)
+`;
+  const page = await open(browser, await program(loop));
+  await page.selectOption("#device", "worker");
+  await run(page);
+  assert.equal(await text(page, "output"), Array.from({ length: 2000 }, (_, at) => `${2000 - at}\n`).join(""));
+  assert.ok(await page.locator("#cut").isHidden());
+  await close(page);
+}
+
+await each([fragments, floods, writes], wanted);
