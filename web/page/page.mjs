@@ -23,6 +23,8 @@ const tab = tabs($("tabs"), opened);
 let checked = null;
 /** Whether Run was pressed, and what it has begun has not ended. */
 let running = false;
+/** How often Run was pressed, or what it had begun was ended. What becomes of an older press does not count. */
+let turn = 0;
 /** Whether a program runs: then the status says so, and not what a check says that was asked for before. */
 let isRunning = false;
 /** Whether it is known what can run programs. */
@@ -67,7 +69,8 @@ async function ask(...question) {
   }
 }
 
-async function check() {
+/** What the compiler says of the text, which is shown; nothing if there is another text by then. */
+async function look() {
   clearTimeout(timer);
   const asked = file();
   const answer = await ask("check", asked);
@@ -75,11 +78,6 @@ async function check() {
   checked = answer;
   editor.say(answer.findings);
   $("diagnostics").textContent = answer.text;
-  const errors = answer.findings.filter((finding) => finding.severity === "error").length;
-  const warnings = answer.findings.length - errors;
-  const count = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
-  const said = answer.findings.length ? `${count(errors, "error")}, ${count(warnings, "warning")}` : "Nothing is wrong.";
-  if (!isRunning) status(said);
   const wasShader = !$("tab-picture").hidden;
   $("tab-picture").hidden = !answer.shader;
   // Without a `main` there is nothing that a net would reduce.
@@ -90,6 +88,22 @@ async function check() {
     player.pause();
     if (tab.current() === "picture") tab.show("result");
   }
+  return answer;
+}
+
+/** How many errors and warnings there are, in words. */
+function summary(findings) {
+  if (!findings.length) return "Nothing is wrong.";
+  const errors = findings.filter((finding) => finding.severity === "error").length;
+  const count = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
+  return `${count(errors, "error")}, ${count(findings.length - errors, "warning")}`;
+}
+
+/** Checks the text, and shows what follows from it. */
+async function check() {
+  const answer = await look();
+  if (!answer) return null;
+  if (!isRunning) status(summary(answer.findings));
   if (!answer.shader) opened(tab.current());
   else if (mayRun) paint(answer.shader); // Plays on, and is not waited for.
   else invite();
@@ -185,15 +199,17 @@ async function start() {
   const known = checked;
   // From here on: a second press while the text is checked does not run it twice.
   running = true;
+  const mine = (turn += 1);
   const what = known ?? (await check());
-  if (what && !what.shader) await run(what);
+  if (mine === turn && what && !what.shader) await run(what, mine);
+  if (mine !== turn) return;
   running = false;
   buttons();
   // A shader that was checked just now plays already.
   if (known?.shader) paint(known.shader);
 }
 
-async function run(what) {
+async function run(what, mine) {
   tab.show("result");
   if (!what.runs) return;
   output.clear();
@@ -201,10 +217,17 @@ async function run(what) {
   isRunning = true;
   status("Running …");
   await device();
+  // Another text may be there by now, of which nobody has said that it may run.
+  if (mine !== turn) return;
   const ran = await ask("run", file(), $("device").value, $("input").value);
+  if (mine !== turn) return;
   isRunning = false;
   output.show();
-  if (!ran) return;
+  if (ran) show(ran);
+}
+
+/** What came of a run. */
+function show(ran) {
   // Kernels give arrays, which say themselves what they are.
   const label = isKernel($("language").value) ? "" : "Result: ";
   $("result").textContent = ran.result === null ? "" : label + ran.result;
@@ -214,16 +237,31 @@ async function run(what) {
   status(ran.result === null ? "The program has failed." : "The program has ended.");
 }
 
-function stop() {
-  if (!isAtWork()) return;
+/** Forgets what Run has begun. */
+function forget() {
+  turn += 1;
   running = false;
+  isRunning = false;
+}
+
+/** Ends whatever the worker is at, with what was made ready there. */
+function end() {
+  forget();
   isReady = false;
   wish += 1;
   player.pause();
   compiler.stop();
   buttons();
-  checked = null;
+}
+
+function stop() {
+  if (!isAtWork()) return;
+  const hasRun = isRunning;
+  end();
+  output.show();
   status("Stopped.");
+  // While the program ran, nothing was answered: the text may be another one. But a check that was stopped is not begun again, since it may have been what took so long.
+  if (hasRun) look().then(() => opened(tab.current()));
 }
 
 compiler.written = (text) => output.write(text);
@@ -243,6 +281,9 @@ function forms(language) {
 }
 
 function load(program, own = true) {
+  // A program that runs keeps the worker from everything else. Before it is known what can run programs, none runs yet.
+  if (isRunning && hasBegun) end();
+  else forget();
   wish += 1;
   player.pause();
   checked = null;

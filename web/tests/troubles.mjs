@@ -75,4 +75,33 @@ def main() -> IO(u24):
   await close(page);
 }
 
-await each([fragments, floods, writes], wanted);
+const ENDLESS = "def main():\n  return go(0)\n\ndef go(n):\n  if n == 1:\n    return n\n  else:\n    return go(n * 2)\n";
+
+/** Another text ends a program that never ends; and after Stop the page says what was asked meanwhile. */
+async function leaves(browser) {
+  for (const device of ["worker", "webgpu"]) {
+    const page = await open(browser, await program(ENDLESS));
+    await page.selectOption("#device", device);
+    await page.locator("#run", { hasText: "Run" }).click();
+    await statusIs(page, "Running");
+    // Neither the form nor the mistake is known while it runs.
+    await page.click("#tab-core");
+    await page.locator(".cm-content").focus();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("mistake");
+    await page.click("#stop");
+    await page.locator("#diagnostics", { hasText: "error" }).waitFor({ state: "attached" });
+    await page.locator("#panel-core pre", { hasText: "error" }).waitFor();
+    assert.equal(await text(page, "status"), "Stopped.");
+    await close(page);
+  }
+  const page = await open(browser, await program(ENDLESS));
+  await page.selectOption("#device", "worker");
+  await page.locator("#run", { hasText: "Run" }).click();
+  await statusIs(page, "Running");
+  await page.selectOption("#examples", { label: await page.locator("#examples option").nth(-1).textContent() });
+  await statusIs(page, "Nothing is wrong.");
+  await close(page);
+}
+
+await each([fragments, floods, writes, leaves], wanted);
