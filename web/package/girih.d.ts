@@ -23,6 +23,9 @@ export class GirihError extends Error {
 /** A run was ended by `stop` or `close`. */
 export class Stopped extends Error {}
 
+/** The browser could not load the compiler; `message` says why. */
+export class Unloaded extends Error {}
+
 /** Bend, Triton's Python, the IR's text, interaction nets. */
 export type Language = "bend" | "py" | "gir" | "hvm";
 
@@ -77,7 +80,7 @@ export class Program {
   close(): void;
 }
 
-/** Compiles a text. Rejects with `GirihError` if something is wrong with it. */
+/** Compiles a text. Rejects with `GirihError` if something is wrong with it, and with `Unloaded` if the browser could not load the compiler. */
 export function compile(text: string, options?: CompileOptions): Promise<Program>;
 
 /** What the browser's device is, or why there is none. */

@@ -2,9 +2,9 @@
 //
 // Each program has a worker of its own, so one that never ends holds up nothing else, and can be ended.
 
-import { Compiler, Stopped } from "../page/compiler.mjs";
+import { Compiler, Stopped, Unloaded } from "../page/compiler.mjs";
 
-export { Stopped };
+export { Stopped, Unloaded };
 
 /** What the compiler, or the run, says is wrong. */
 export class GirihError extends Error {
@@ -116,7 +116,7 @@ export async function device() {
   }
 }
 
-/** Compiles a text. Rejects with `GirihError` if something is wrong with it. */
+/** Compiles a text. Rejects with `GirihError` if something is wrong with it, and with `Unloaded` if there is no compiler. */
 export async function compile(text, { language = "bend", device = "auto" } = {}) {
   const compiler = new Compiler();
   try {

@@ -1,6 +1,6 @@
 // The page: what its buttons, tabs and lists do. The compiler runs in a worker, so nothing here waits for it.
 
-import { Compiler, Stopped } from "./compiler.mjs";
+import { Compiler, Stopped, Unloaded } from "./compiler.mjs";
 import { Editor } from "./editor.mjs";
 import { TooLong, fromFragment, toFragment } from "./link.mjs";
 import { NetView } from "./net.mjs";
@@ -47,6 +47,16 @@ const isKernel = (language) => language === "gir" || language === "py";
 const status = (text) => ($("status").textContent = text);
 const shared = (text) => ($("shared").textContent = text);
 
+/** What the page has to say for longer: one thing of each kind. */
+const notices = new Map();
+
+function tell(kind, text) {
+  notices.set(kind, text);
+  const lines = [...notices.values()].map((text) => Object.assign(document.createElement("p"), { textContent: text }));
+  $("notice").replaceChildren(...lines);
+  $("notice").hidden = false;
+}
+
 /** Somebody has edited the text. */
 function changed() {
   checked = null;
@@ -61,7 +71,8 @@ async function ask(...question) {
   try {
     return await compiler.ask(...question);
   } catch (error) {
-    if (!(error instanceof Stopped)) {
+    // What cannot be loaded is told once.
+    if (!(error instanceof Stopped || error instanceof Unloaded)) {
       $("diagnostics").textContent = error.message;
       status(error.message);
     }
@@ -318,10 +329,11 @@ async function findDevice() {
     option.textContent = answer.name ? `WebGPU (${answer.name})` : "WebGPU";
     return;
   }
-  $("notice").textContent =
+  tell(
+    "device",
     `There is no WebGPU here: ${answer.why}. Everything runs in the worker instead, which is slower. ` +
-    "Chrome and Edge from 137 and Firefox from 153 have what is needed; in others, look for “WebGPU” in the settings.";
-  $("notice").hidden = false;
+      "Chrome and Edge from 137 and Firefox from 153 have what is needed; in others, look for “WebGPU” in the settings.",
+  );
 }
 
 async function share() {
@@ -360,11 +372,12 @@ async function linked() {
   try {
     return await fromFragment(location.hash);
   } catch (error) {
-    $("notice").textContent =
+    tell(
+      "link",
       error instanceof TooLong
         ? `The link is not opened: ${error.message}.`
-        : "The link is damaged, so its program cannot be shown; ask for it once more.";
-    $("notice").hidden = false;
+        : "The link is damaged, so its program cannot be shown; ask for it once more.",
+    );
     return null;
   }
 }
@@ -408,9 +421,12 @@ window.addEventListener("keydown", (event) => {
 });
 // A later one takes the place of one that was ended: why is what the status says then.
 compiler.started = (failed) => {
-  if (failed) status(`The compiler cannot be loaded: ${failed}`);
+  if (failed) {
+    tell("compiler", `The browser could not load the compiler: ${failed}. Reload the page to try again.`);
+    status("There is no compiler.");
+  }
   else if (!hasBegun) status("Ready.");
 };
 compiler.worked = buttons;
 
-begin().catch((error) => status(`The page cannot begin: ${error.message}`));
+begin().catch((error) => status(`The page cannot begin: ${error.message}. Reload it to try again.`));

@@ -113,7 +113,17 @@ const inTurn = {
   },
 };
 
-const ready = init({ module_or_path: new URL("compiler_bg.wasm", import.meta.url) });
+/** When the compiler is there. If it cannot be loaded, that is never: the page is told, and ends this worker. */
+const ready = new Promise((loaded) => {
+  init({ module_or_path: new URL("compiler_bg.wasm", import.meta.url) }).then(
+    () => {
+      postMessage({ ready: true });
+      loaded();
+    },
+    (error) => postMessage({ failed: error.message }),
+  );
+});
+
 async function answer({ id, verb, given }) {
   try {
     const answer = await (atOnce[verb] ?? inTurn[verb])(...given);
@@ -130,7 +140,3 @@ onmessage = ({ data }) => {
   const turn = (data.verb in atOnce ? ready : last).then(() => answer(data));
   if (data.verb in inTurn) last = turn;
 };
-ready.then(
-  () => postMessage({ ready: true }),
-  (error) => postMessage({ failed: String(error) }),
-);

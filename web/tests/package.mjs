@@ -96,6 +96,28 @@ async function functions(page) {
   assert.deepEqual(got, right);
 }
 
+/** Without the module, what was asked and what is asked later is rejected; and so is what is asked of a program that was closed. */
+async function refusals(browser, address) {
+  const page = await blank(browser);
+  await page.route("**/compiler_bg.wasm", (route) => route.abort());
+  await page.goto(new URL("sample.ts", address).href);
+  const got = await page.evaluate(async () => {
+    const { compile, device, Unloaded } = await import("/girih/girih.js");
+    const why = (error) => error instanceof Unloaded && error.message;
+    return [await compile("def main():\n  return 1\n").catch(why), await device().catch(why)];
+  });
+  for (const message of got) assert.match(message, /^the browser could not load the compiler: ./);
+  await page.unroute("**/compiler_bg.wasm");
+  const isStopped = await page.evaluate(async () => {
+    const { compile, Stopped } = await import("/girih/girih.js");
+    const program = await compile("def main():\n  return 1\n", { device: "worker" });
+    program.close();
+    return program.run().catch((error) => error instanceof Stopped);
+  });
+  assert.equal(isStopped, true);
+  await page.close();
+}
+
 const place = await mkdtemp(join(tmpdir(), "girih-npm-"));
 try {
   const packed = await unpacked(place);
@@ -112,6 +134,8 @@ try {
     await part(page);
     console.log(`${part.name}: passed`);
   }
+  await refusals(browser, address);
+  console.log("refusals: passed");
   assert.deepEqual(page.messages, [], "the page says something on the console");
   await browser.close();
   close();

@@ -3,7 +3,7 @@
 // Nothing waits for some time, as in `page.mjs`.
 
 import assert from "node:assert/strict";
-import { answered, asked, close, each, opener, program, run, statusIs, text } from "./browser.mjs";
+import { asked, blank, close, each, opener, program, run, statusIs, text } from "./browser.mjs";
 
 const [address, ...wanted] = process.argv.slice(2);
 const open = opener(address);
@@ -104,4 +104,22 @@ async function leaves(browser) {
   await close(page);
 }
 
-await each([fragments, floods, writes, leaves], wanted);
+/** A module, or a worker, that cannot be loaded is told, with what to do; and nothing waits for it. */
+async function absent(browser) {
+  for (const name of ["compiler_bg.wasm", "worker.js"]) {
+    const page = await blank(browser);
+    await page.route(`**/${name}`, (route) => route.abort());
+    await page.goto(address);
+    await page.locator("#notice", { hasText: /The browser could not load the compiler: .+\. Reload the page/ }).waitFor();
+    await page.locator("body[data-ready=true]").waitFor();
+    await page.click("#run");
+    await page.waitForFunction(() => document.getElementById("stop").disabled);
+    await page.unroute(`**/${name}`);
+    await page.reload();
+    await page.locator("#canvas[data-preview]").waitFor();
+    assert.ok(!(await text(page, "notice")).includes("could not load"));
+    await page.close();
+  }
+}
+
+await each([fragments, floods, writes, leaves, absent], wanted);
