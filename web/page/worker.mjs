@@ -44,9 +44,17 @@ let panic = null;
 globalThis.girihWrite = (stream, bytes) => write(stream, decoders.get(stream).decode(bytes, { stream: true }));
 globalThis.girihPanic = (message) => (panic = message);
 
-/** What is said of a trap: a stack that is full is the program's, everything else is ours. */
+/** Whether the browser has refused memory: to us, or to the module, which then stops without a word; before all other stops it panics. */
+const isFull = (error) =>
+  /allocation failed|out of memory|array length|memory size/i.test(error.message) ||
+  (error instanceof WebAssembly.RuntimeError && /unreachable/i.test(error.message));
+
+/** What is said of a trap: a stack or a memory that is full is the program's, everything else is ours. */
 function trouble(error) {
   if (panic) return { internal: true, message: `the compiler has panicked: ${panic}` };
+  if (isFull(error)) {
+    return { message: "the program needs more memory than the browser gives; make its data smaller, or run it by the command `girih`" };
+  }
   if (error instanceof RangeError || /call stack|stack overflow/i.test(error.message)) {
     return { message: "the program is nested too deeply for the stack of a browser; the command `girih` has a larger one" };
   }

@@ -122,4 +122,54 @@ async function absent(browser) {
   }
 }
 
-await each([fragments, floods, writes, leaves, absent], wanted);
+/** The number of LEB128 at a place, and where the next thing is. */
+function number(bytes, at) {
+  let value = 0;
+  for (let shift = 0; ; shift += 7) {
+    value |= (bytes[at] & 0x7f) << shift;
+    if (bytes[at++] < 0x80) return [value, at];
+  }
+}
+
+/** A number as LEB128. */
+const encoded = (value) => (value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...encoded(value >> 7)]);
+
+/** A module whose memory grows by so many pages of 64 KiB at most. */
+function bounded(module, pages) {
+  const MEMORY = 5;
+  for (let at = 8; at < module.length; ) {
+    const [size, begin] = number(module, at + 1);
+    if (module[at] === MEMORY) {
+      // One memory, without a limit: `1 0 least`. With one it is `1 1 least most`.
+      assert.deepEqual([...module.subarray(begin, begin + 2)], [1, 0]);
+      const [least] = number(module, begin + 2);
+      const section = [1, 1, ...encoded(least), ...encoded(least + pages)];
+      return Buffer.concat([module.subarray(0, at), Buffer.from([MEMORY, ...encoded(section.length), ...section]), module.subarray(begin + size)]);
+    }
+    at = begin + size;
+  }
+  throw new Error("the module has no memory");
+}
+
+/** A program that needs more memory than there is: the page says so, and goes on. The browser gives much, so the module is given less. */
+async function fills(browser) {
+  const page = await blank(browser);
+  await page.route("**/compiler_bg.wasm", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: bounded(await response.body(), 512) });
+  });
+  const grows =
+    "def go(n: u24, xs: List(u24)) -> u24:\n  if n == 1:\n    return 0\n  else:\n    return go(n * 2, List/Cons(n, xs))\n\ndef main() -> u24:\n  return go(0, [])\n";
+  await page.goto(address + (await program(grows)));
+  await page.locator("body[data-ready=true]").waitFor();
+  await page.selectOption("#device", "worker");
+  await page.locator("#run", { hasText: "Run" }).click();
+  await page.locator("#diagnostics", { hasText: "the program needs more memory than the browser gives; make its data smaller" }).waitFor();
+  await page.goto(address + (await program("def main():\n  return 6 * 7\n")));
+  await statusIs(page, "Nothing is wrong.");
+  await run(page);
+  assert.equal(await text(page, "result"), "Result: 42");
+  await close(page);
+}
+
+await each([fragments, floods, writes, leaves, absent, fills], wanted);
