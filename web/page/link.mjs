@@ -11,6 +11,11 @@ export class TooLong extends Error {
   }
 }
 
+/** A link that this page does not understand: of another version, or with another language. */
+export class Unknown extends Error {}
+
+const LANGUAGES = ["bend", "gir", "hvm", "py"];
+
 async function through(stream, bytes, most = Infinity) {
   const parts = [];
   let size = 0;
@@ -34,10 +39,12 @@ export async function toFragment({ language, text }) {
   return `#${VERSION},${language},${base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
-/** The program that a fragment holds; null if it is none. Throws if it is damaged. */
+/** The program that a fragment holds; null if it is no link. Throws `Unknown` or `TooLong`, and something else if it is damaged. */
 export async function fromFragment(fragment) {
   const [version, language, base64] = fragment.replace(/^#/, "").split(",");
-  if (version !== VERSION || !["bend", "gir", "hvm", "py"].includes(language) || base64 === undefined) return null;
+  if (!/^\d+$/.test(version) || base64 === undefined) return null;
+  if (version !== VERSION) throw new Unknown(`it is of version ${version}`);
+  if (!LANGUAGES.includes(language)) throw new Unknown(`it holds a program in the language “${language}”`);
   const packed = Uint8Array.from(atob(base64.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
   const bytes = await through(new DecompressionStream("deflate-raw"), packed, MOST);
   return { language, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };

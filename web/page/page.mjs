@@ -2,7 +2,7 @@
 
 import { Compiler, Stopped, Unloaded } from "./compiler.mjs";
 import { Editor } from "./editor.mjs";
-import { TooLong, fromFragment, toFragment } from "./link.mjs";
+import { TooLong, Unknown, fromFragment, toFragment } from "./link.mjs";
 import { NetView } from "./net.mjs";
 import { Output } from "./output.mjs";
 import { Player } from "./player.mjs";
@@ -52,9 +52,17 @@ const notices = new Map();
 
 function tell(kind, text) {
   notices.set(kind, text);
+  showNotices();
+}
+
+function untell(kind) {
+  if (notices.delete(kind)) showNotices();
+}
+
+function showNotices() {
   const lines = [...notices.values()].map((text) => Object.assign(document.createElement("p"), { textContent: text }));
   $("notice").replaceChildren(...lines);
-  $("notice").hidden = false;
+  $("notice").hidden = notices.size === 0;
 }
 
 /** Somebody has edited the text. */
@@ -358,6 +366,7 @@ async function begin() {
   $("examples").onchange = () => {
     if (!$("examples").value) return;
     history.replaceState(null, "", location.pathname);
+    untell("link");
     load(examples[Number($("examples").value)]);
   };
   const program = await linked();
@@ -372,14 +381,16 @@ async function linked() {
   try {
     return await fromFragment(location.hash);
   } catch (error) {
-    tell(
-      "link",
-      error instanceof TooLong
-        ? `The link is not opened: ${error.message}.`
-        : "The link is damaged, so its program cannot be shown; ask for it once more.",
-    );
+    tell("link", refusal(error));
     return null;
   }
+}
+
+/** Why a link is not opened, and what can be done. */
+function refusal(error) {
+  if (error instanceof TooLong) return `The link is not opened: ${error.message}.`;
+  if (error instanceof Unknown) return `This page does not know such a link: ${error.message}. Open it in the playground that has made it.`;
+  return "The link is damaged, so its program cannot be shown; ask for it once more.";
 }
 
 /** The address is another one. Where it holds no program, the text stays: also whether it may run, or a link's text would run by itself. */
@@ -388,6 +399,7 @@ async function moved() {
   const program = await linked();
   // It takes a while to unpack a program: another address may have come meanwhile.
   if (!program || fragment !== location.hash) return;
+  untell("link");
   $("examples").value = "";
   load(program, false);
 }

@@ -3,7 +3,7 @@
 // Nothing waits for some time, as in `page.mjs`.
 
 import assert from "node:assert/strict";
-import { asked, blank, close, each, opener, program, run, statusIs, text } from "./browser.mjs";
+import { WITHOUT_WEBGPU, asked, blank, close, each, launch, opener, program, run, statusIs, text } from "./browser.mjs";
 
 const [address, ...wanted] = process.argv.slice(2);
 const open = opener(address);
@@ -172,4 +172,30 @@ async function fills(browser) {
   await close(page);
 }
 
-await each([fragments, floods, writes, leaves, absent, fills], wanted);
+/** Links that are not opened, and what is said of each. */
+const REFUSED = [
+  ["#1,bend,AAAA", /The link is damaged/],
+  ["#2,bend,AAAA", /This page does not know such a link: it is of version 2\. Open it in/],
+  ["#1,basic,AAAA", /This page does not know such a link: it holds a program in the language “basic”\. Open it in/],
+];
+
+/** What is wrong with a link is said, also where there is no WebGPU; until something else is opened. */
+async function refused() {
+  const browser = await launch(WITHOUT_WEBGPU);
+  for (const [fragment, said] of REFUSED) {
+    const page = await open(browser, fragment);
+    const notice = await text(page, "notice");
+    assert.match(notice, said);
+    assert.match(notice, /There is no WebGPU here/);
+    await page.selectOption("#examples", "1");
+    await page.waitForFunction(() => !/link/.test(document.getElementById("notice").textContent));
+    assert.match(await text(page, "notice"), /There is no WebGPU here/);
+    await close(page);
+  }
+  const page = await open(browser, "#elsewhere");
+  assert.doesNotMatch(await text(page, "notice"), /link/);
+  await close(page);
+  await browser.close();
+}
+
+await each([fragments, floods, writes, leaves, absent, fills, refused], wanted);
