@@ -17,7 +17,7 @@ const output = new Output($("output"), $("cut"));
 const player = new Player(compiler, $("canvas"));
 const editor = new Editor($("editor"), { changed, run: act });
 const net = new NetView((...question) => ask(...question), file);
-const tab = tabs($("tabs"), opened);
+const tab = tabs($("tabs"), turned);
 
 /** What the text is, as the compiler has said last; none while it has not. */
 let checked = null;
@@ -33,6 +33,8 @@ let hasBegun = false;
 let wish = 0;
 /** Whether the picture is to stand still. */
 let isHeld = false;
+/** Whether the picture is to be brought to the front as soon as there is one: somebody has opened a program or pressed Run, and turned to no other tab since. */
+let isAwaited = false;
 /** Whether the worker has a picture that it can paint on. */
 let isReady = false;
 /** Whether the text may run by itself. That of a link may not, before somebody has asked for it. */
@@ -105,7 +107,7 @@ async function look() {
   if (!answer.shader && wasShader) {
     wish += 1;
     player.pause();
-    if (tab.current() === "picture") tab.show("result");
+    if (tab.current() === "picture") leavePicture();
   }
   return answer;
 }
@@ -123,15 +125,28 @@ async function check() {
   const answer = await look();
   if (!answer) return null;
   if (!isRunning) status(summary(answer.findings));
-  if (!answer.shader) opened(tab.current());
-  else if (mayRun) paint(answer.shader); // Plays on, and is not waited for.
+  refresh(tab.current());
+  if (!answer.shader) return answer;
+  if (mayRun) paint(answer.shader); // Plays on, and is not waited for.
   else invite();
   return answer;
 }
 
+/** Brings the picture to the front, if somebody waits for it: not at each key. */
+function bringPicture() {
+  if (isAwaited) tab.show("picture");
+  isAwaited = false;
+}
+
+/** There is no picture while the text has a mistake. It comes back with the next one. */
+function leavePicture() {
+  tab.show("result");
+  isAwaited = true;
+}
+
 /** A shader came with a link: it waits for whoever looks at it. */
 function invite() {
-  tab.show("picture");
+  bringPicture();
   $("rate").textContent = "This shader came with a link. Play runs it.";
 }
 
@@ -151,7 +166,7 @@ async function paint(own) {
   if (coarse) {
     [$("canvas").width, $("canvas").height] = wanted;
     player.preview(coarse);
-    tab.show("picture");
+    bringPicture();
   }
   // A device may take seconds to make a shader ready. Of those that wait meanwhile, the newest counts.
   await device();
@@ -162,12 +177,12 @@ async function paint(own) {
   made = null;
   if (!answer || mine !== wish) return;
   $("trouble").textContent = answer.width ? "" : answer.text;
-  if (!answer.width) return tab.show("picture");
+  if (!answer.width) return bringPicture();
   isReady = true;
   if (!$("width").value) [$("width").placeholder, $("height").placeholder] = own;
   // Setting a side clears the canvas.
   if (!coarse) [$("canvas").width, $("canvas").height] = [answer.width, answer.height];
-  tab.show("picture");
+  bringPicture();
   // What was wanted meanwhile counts.
   await go(isHeld ? player.seek(player.time) : player.play());
 }
@@ -215,6 +230,7 @@ function act() {
 async function start() {
   if (running) return;
   mayRun = true;
+  isAwaited = true;
   const known = checked;
   // From here on: a second press while the text is checked does not run it twice.
   running = true;
@@ -280,13 +296,19 @@ function stop() {
   output.show();
   status("Stopped.");
   // While the program ran, nothing was answered: the text may be another one. But a check that was stopped is not begun again, since it may have been what took so long.
-  if (hasRun) look().then(() => opened(tab.current()));
+  if (hasRun) look().then(() => refresh(tab.current()));
 }
 
 compiler.written = (text) => output.write(text);
 
-/** A tab was opened: what it shows is made then. */
-async function opened(name) {
+/** Another tab is in front. */
+function turned(name) {
+  isAwaited = false;
+  refresh(name);
+}
+
+/** What a tab shows is made when it is in front. */
+async function refresh(name) {
   if (name === "net") return net.show();
   if (!["core", "ir", "wgsl"].includes(name)) return;
   const answer = await ask("show", file(), name);
@@ -313,6 +335,7 @@ function load(program, own = true) {
   for (const id of ["width", "height"]) $(id).value = "";
   $("language").value = program.language;
   forms(program.language);
+  isAwaited = true;
   editor.open(program);
   return check();
 }

@@ -198,4 +198,33 @@ async function refused() {
   await browser.close();
 }
 
-await each([fragments, floods, writes, leaves, absent, fills, refused], wanted);
+const current = (page) => page.locator("[role=tab][aria-selected=true]").textContent();
+
+/** A key in a shader leaves the tab that is read, and what it shows follows the text. A picture that went because of a mistake comes back. */
+async function tabs(browser) {
+  const page = await open(browser, await program(SHADER));
+  await page.selectOption("#device", "worker");
+  await page.click("#run");
+  await page.locator("#canvas[data-time]").waitFor();
+  assert.equal(await current(page), "Picture");
+  await page.click("#tab-wgsl");
+  const before = await page.locator("#panel-wgsl pre", { hasText: "@compute" }).textContent();
+  await page.evaluate("delete canvas.dataset.time");
+  await page.locator(".cm-content").focus();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.press("Backspace");
+  await page.keyboard.type(" + 3");
+  await page.locator("#canvas[data-time]").waitFor({ state: "attached" });
+  await page.waitForFunction((before) => document.querySelector("#panel-wgsl pre").textContent !== before, before);
+  assert.equal(await current(page), "WGSL");
+  await page.click("#tab-picture");
+  await page.locator(".cm-content").focus();
+  await page.keyboard.type(" +");
+  await page.locator("#tab-picture").waitFor({ state: "hidden" });
+  assert.equal(await current(page), "Result");
+  await page.keyboard.type(" 1");
+  await page.locator("#panel-picture").waitFor();
+  await close(page);
+}
+
+await each([fragments, floods, writes, leaves, absent, fills, refused, tabs], wanted);
