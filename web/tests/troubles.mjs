@@ -227,4 +227,19 @@ async function tabs(browser) {
   await close(page);
 }
 
-await each([fragments, floods, writes, leaves, absent, fills, refused, tabs], wanted);
+/** The picture of a net is as large as it is drawn: it is scrolled, and the page is not. */
+async function scrolls(browser) {
+  const pairs = Array.from({ length: 16 }, (_, at) => `(${at} `).join("");
+  const page = await open(browser, await program(`@main = ${pairs}*${")".repeat(16)}\n`, "hvm"), { viewport: { width: 390, height: 844 } });
+  await page.click("#tab-net");
+  await page.locator("#drawing[alt]:not([alt=''])").waitFor();
+  await page.evaluate(() => drawing.decode());
+  const [shown, natural, panel] = await page.evaluate(() => [drawing.clientWidth, drawing.naturalWidth, document.getElementById("drawn").clientWidth]);
+  assert.ok(natural > panel, "it is wider than its place");
+  assert.equal(shown, natural);
+  const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(wide <= screen, `${wide} of ${screen} pixels`);
+  await close(page);
+}
+
+await each([fragments, floods, writes, leaves, absent, fills, refused, tabs, scrolls], wanted);
