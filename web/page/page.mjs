@@ -63,7 +63,7 @@ function untell(kind) {
 
 function showNotices() {
   const lines = [...notices.values()].map((text) => Object.assign(document.createElement("p"), { textContent: text }));
-  $("notice").replaceChildren(...lines);
+  $("notices").replaceChildren(...lines);
   $("notice").hidden = notices.size === 0;
 }
 
@@ -150,6 +150,9 @@ function invite() {
   $("rate").textContent = "This shader came with a link. Play runs it.";
 }
 
+/** Whether a number can be the side of a picture. The worker says what is too much, but would read other numbers as large ones. */
+const isSide = (side) => Number.isInteger(side) && side >= 1 && side < 2 ** 32;
+
 /** What the worker makes ready now. */
 let made = null;
 /** When it is known what can run programs; nothing before somebody has asked. */
@@ -161,6 +164,10 @@ async function paint(own) {
   player.pause();
   isReady = false;
   const wanted = [$("width"), $("height")].map((field, side) => (field.value ? Number(field.value) : own[side]));
+  if (!wanted.every(isSide)) {
+    $("trouble").textContent = `There is no picture of ${wanted.join(" by ")} pixels. Write whole numbers from 1 on.`;
+    return bringPicture();
+  }
   const coarse = await ask("preview", file(), wanted, player.time);
   if (mine !== wish) return;
   if (coarse) {
@@ -362,8 +369,8 @@ async function findDevice() {
   }
   tell(
     "device",
-    `There is no WebGPU here: ${answer.why}. Everything runs in the worker instead, which is slower. ` +
-      "Chrome and Edge from 137 and Firefox from 153 have what is needed; in others, look for “WebGPU” in the settings.",
+    `There is no WebGPU here: ${answer.why}. Everything runs in the worker, which is slower. ` +
+      "Chrome and Edge from 137 and Firefox from 153 have WebGPU.",
   );
 }
 
@@ -428,6 +435,10 @@ async function moved() {
 }
 
 $("run").onclick = act;
+$("seen").onclick = () => {
+  notices.clear();
+  showNotices();
+};
 $("stop").onclick = stop;
 $("share").onclick = share;
 $("language").onchange = () => load(file(), mayRun);

@@ -238,6 +238,11 @@ async function playsAgain(page) {
   await page.fill("#width", "100000000");
   await page.press("#width", "Enter");
   await page.locator("#trouble", { hasText: "no picture of 100000000 by 8 pixels" }).waitFor();
+  for (const side of ["-5", "1.5"]) {
+    await page.fill("#width", side);
+    await page.press("#width", "Enter");
+    await page.locator("#trouble", { hasText: `There is no picture of ${side} by 8 pixels. Write whole numbers` }).waitFor();
+  }
 }
 
 /** A device that is lost is opened anew: while a shader plays, and for the next program. */

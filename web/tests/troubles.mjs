@@ -192,8 +192,14 @@ async function refused() {
     assert.match(await text(page, "notice"), /There is no WebGPU here/);
     await close(page);
   }
-  const page = await open(browser, "#elsewhere");
+  const page = await open(browser, "#elsewhere", { viewport: { width: 390, height: 844 } });
   assert.doesNotMatch(await text(page, "notice"), /link/);
+  // On a phone the notice takes little, and nothing when it was read.
+  const top = async () => (await page.locator("main").boundingBox()).y;
+  assert.ok((await top()) <= 230, `${await top()} pixels`);
+  await page.click("#seen");
+  await page.locator("#notice").waitFor({ state: "hidden" });
+  assert.ok((await top()) <= 150, `${await top()} pixels`);
   await close(page);
   await browser.close();
 }
