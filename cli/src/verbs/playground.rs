@@ -19,6 +19,10 @@ Examples:
   girih playground --port 0          at a port that is free
   girih playground --folder public   a page that was built elsewhere";
 
+/// The policy of the page, which `web/page/index.html` has too. Sent with each file: what a page says of itself does not hold for the workers that it loads.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; \
+    style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'";
+
 /// Options of the verb.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -76,9 +80,12 @@ fn answer(request: Request, folder: &Path) -> std::io::Result<()> {
     match File::open(folder.join(name)) {
         Ok(file) => {
             let mut response = Response::from_file(file);
-            for (field, value) in
-                [("Content-Type", kind), ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-cache")]
-            {
+            for (field, value) in [
+                ("Content-Type", kind),
+                ("Content-Security-Policy", POLICY),
+                ("X-Content-Type-Options", "nosniff"),
+                ("Cache-Control", "no-cache"),
+            ] {
                 response.add_header(Header::from_bytes(field, value).expect("these are ASCII"));
             }
             request.respond(response)

@@ -47,6 +47,14 @@ impl Drop for Served {
     }
 }
 
+/// The policy that the page says of itself.
+fn policy() -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/page/index.html");
+    let page = std::fs::read_to_string(page).expect("the repository has it");
+    let (_, rest) = page.split_once("http-equiv=\"Content-Security-Policy\" content=\"").expect("it has a policy");
+    rest.split_once('"').expect("the attribute ends").0.to_owned()
+}
+
 #[test]
 fn files_of_the_folder_are_served_and_nothing_else() {
     let outer = tempfile::tempdir().expect("the system has a folder for temporary files");
@@ -58,6 +66,7 @@ fn files_of_the_folder_are_served_and_nothing_else() {
         std::fs::write(outer.path().join(place), text).expect("it is ours");
     }
     let served = Served::start(&folder);
+    let policy = policy();
     for (request, kind, text) in [
         ("GET /", "text/html; charset=utf-8", "the page"),
         ("GET /a.mjs", "text/javascript; charset=utf-8", "1"),
@@ -67,6 +76,7 @@ fn files_of_the_folder_are_served_and_nothing_else() {
         let (head, body) = served.asked(request);
         assert!(head.starts_with("HTTP/1.1 200") && head.contains(&format!("Content-Type: {kind}")), "{head}");
         assert_eq!(body, text);
+        assert!(head.contains(&format!("Content-Security-Policy: {policy}\r\n")), "{policy}\n{head}");
     }
     for request in ["GET /../secret.txt", "GET /%2e%2e/secret.txt", "GET /none.js", "GET //secret.txt"] {
         let (head, body) = served.asked(request);
@@ -121,6 +131,18 @@ fn the_page_works_in_a_browser() {
     let served = Served::start(&page);
     let said = script("page.mjs", &[served.address.as_ref(), env!("CARGO_BIN_EXE_girih").as_ref()]);
     assert!(said.contains("withoutWebgpu: passed"), "{said}");
+}
+
+/// A link that must not run, endless output, a module that cannot be loaded, too little memory: `web/tests/troubles.mjs` says what the page makes of them.
+#[test]
+fn the_page_says_what_goes_wrong_in_a_browser() {
+    let page = match browser() {
+        Ok(page) => page,
+        Err(thing) => return girih_workbench::missing(thing, "GIRIH_REQUIRE_BROWSER"),
+    };
+    let served = Served::start(&page);
+    let said = script("troubles.mjs", &[served.address.as_ref()]);
+    assert!(said.contains("fragments: passed"), "{said}");
 }
 
 #[test]
