@@ -64,7 +64,7 @@ fn factor(form: Form, rows: usize, is_turned: bool, seed: u64) -> Factor {
         "e5m2" => code & 0x8F | 0x30,
         _as_it_is => code,
     };
-    let blocks = if form.block == 0 { 0 } else { DEPTH / form.block };
+    let blocks = DEPTH.checked_div(form.block).unwrap_or(0);
     let exponents: Vec<u64> = random(seed + 1, rows * blocks).into_iter().map(|x| 124 + x % 7).collect();
     let nv: Vec<u64> = random(seed + 1, rows * blocks).into_iter().map(|x| x & 0x1F | 0x28).collect();
     let scale = |row: usize, k: usize| match (form.block, form.scale) {
