@@ -244,7 +244,7 @@ impl<'p> Solver<'p> {
         let (inner, cons, nil) = (known.io_error_inner, known.string_cons, known.string_nil);
         let error = self.node();
         units.into_iter().flatten().for_each(|ctor| self.add(error, Atom::Unit(ctor)));
-        let what = self.constant(Atom::Number(NumKind::I24));
+        let what = self.constant(Atom::Number(NumKind::U24));
         let character = self.constant(Atom::Number(NumKind::U24));
         self.give_chain(cons.zip(nil), character, what);
         inner.iter().for_each(|&inner| self.give_ctor(inner, &[what], error));

@@ -102,7 +102,7 @@ fn every_function_of_the_host() {
 
 #[test]
 fn errors_are_answers() {
-    let errno = |number| format!("Result/Err(IOError/Inner(+{number}))");
+    let errno = |number| format!("Result/Err(IOError/Inner({number}))");
     check("(call \"OPEN\" (tuple \"x\" \"r\"))", vec![Err(2)], &["open x r"], &errno(2));
     check("(call \"READ\" (tuple 9 1))", vec![Err(9)], &["read 9 1"], &errno(9));
     check("(call \"CLOSE\" *)", vec![], &[], &errno(9));
