@@ -98,12 +98,14 @@ fn compile_with(
     // An item with a syntax error is missing from its module: to go on would report its every use.
     if let Some(loaded) = loaded.filter(|_| !diags.has_errors()) {
         let entry = lower::Entry { name: options.entry.as_ref(), arguments: &options.arguments };
-        let mut lowered = lower::lower(&loaded, &entry, &mut sources, &mut diags, Uses::default()).program;
-        check::check(&mut lowered, &mut diags, options.check_types);
-        if !diags.has_errors() {
-            lint::lint(&lowered, &mut diags);
+        let mut lowered = lower::lower(&loaded, &entry, &mut sources, &mut diags, Uses::default());
+        if !lowered.is_ambiguous {
+            check::check(&mut lowered.program, &mut diags, options.check_types);
         }
-        program = Some(lowered);
+        if !diags.has_errors() {
+            lint::lint(&lowered.program, &lowered.bound_in_io, &sources, &mut diags);
+        }
+        program = Some(lowered.program);
     }
     let program = program.filter(|_| !diags.has_errors());
     Compilation { sources, diagnostics: diags.into_sorted(), modules: own_modules, program }

@@ -83,7 +83,7 @@ pub fn analyze(loader: &dyn Loader, options: &Options, probe: Option<usize>) -> 
     let (mut program, names) = (lowered.program, lowered.names);
     let types = check::check_with_types(&mut program, reported);
     if !reported.has_errors() {
-        lint::lint(&program, reported);
+        lint::lint(&program, &lowered.bound_in_io, &sources, reported);
     }
     let (mut uses, visible) = lowered.uses.finish();
     rules_of_equations(&modules, &mut uses, &sources);

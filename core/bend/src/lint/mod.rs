@@ -1,17 +1,25 @@
-//! Looks for what is probably not meant in a program without errors: definitions that nothing uses, and runs that can never
-//! end.
+//! Looks for what is not meant in a program without errors: definitions that nothing uses, runs that can never end, arguments that nothing takes
+//! ([`arguments`]), and steps that do not run ([`steps`]).
+
+mod arguments;
+mod results;
+pub(crate) mod steps;
 
 use crate::testing;
 use girih_base::cycles::on_cycle;
 use girih_base::diag::{Code, Diagnostic, Diagnostics};
 use girih_base::idx::IndexVec;
-use girih_base::span::SourceId;
+use girih_base::span::{SourceId, Sources};
 use girih_term::simplify::simplify;
 use girih_term::{Body, Def, DefId, Origin, Program, Term, TermKind};
 use std::collections::HashSet;
+use steps::BoundInIo;
 
-/// Reports unused definitions of the entry point's file, and endless ones. What a test uses is used.
-pub(super) fn lint(program: &Program, diags: &mut Diagnostics) {
+/// Reports unused definitions of the entry point's file, endless ones, and what else is not meant. What a test uses is used. `bound` are the
+/// variables that the lowering saw inside `with IO:`.
+pub(super) fn lint(program: &Program, bound: &BoundInIo, sources: &Sources, diags: &mut Diagnostics) {
+    arguments::excess_arguments(program, sources, diags);
+    steps::steps_not_run(program, bound, sources, diags);
     unused_definitions(program, diags);
     endless_definitions(program, diags);
 }

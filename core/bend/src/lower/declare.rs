@@ -105,6 +105,7 @@ impl<'a> Lowering<'a> {
         if let Some(earlier) = earlier {
             let at = self.program.types[earlier].span;
             self.redefined("type", &ty.name, at);
+            self.is_ambiguous = true;
             return None;
         }
         let id = self.program.types.push(DataType {

@@ -27,6 +27,7 @@ mod unbound;
 pub(crate) mod uses;
 
 use super::ast::{Ident, Item};
+use super::lint::steps::BoundInIo;
 use super::modules::{ModuleId, Modules};
 use definition_scope::DefinitionScope;
 use girih_base::diag::{Code, Diagnostic, Diagnostics};
@@ -78,6 +79,10 @@ struct Lowering<'a> {
     nesting: usize,
     /// Which name stands for what, if that is wanted.
     uses: Uses,
+    /// The variables that are bound by `=` inside `with IO:`.
+    bound_in_io: BoundInIo,
+    /// Whether two types have one name. All that would be said of its constructors and fields follows from that.
+    is_ambiguous: bool,
 }
 
 /// A lowered program, and what is known of its names.
@@ -86,6 +91,9 @@ pub(super) struct Lowered {
     /// The top-level names that the main file sees, in no order: first its own and those that it imports, then the prelude's.
     pub(super) names: Vec<(Name, Target)>,
     pub(super) uses: Uses,
+    pub(super) bound_in_io: BoundInIo,
+    /// Whether nothing but the names of items was looked at, because two types have one name.
+    pub(super) is_ambiguous: bool,
 }
 
 /// Lowers a program. Errors are in `diags`; with errors the program is complete, but for [`TermKind::Invalid`].
@@ -110,14 +118,19 @@ pub(super) fn lower(
         searches: 0,
         nesting: 0,
         uses,
+        bound_in_io: BoundInIo::default(),
+        is_ambiguous: false,
     };
     let declared = lowering.declare();
-    lowering.read_types(&declared);
-    for item in &declared {
-        lowering.lower_item(item);
+    // An editor wants to know all that can be known; whoever compiles has to rename a type first.
+    let is_ambiguous = lowering.is_ambiguous && !lowering.uses.are_wanted();
+    if !is_ambiguous {
+        lowering.read_types(&declared);
+        declared.iter().for_each(|item| lowering.lower_item(item));
+        lowering.set_entry(entry, sources);
     }
-    lowering.set_entry(entry, sources);
-    Lowered { names: lowering.names_of_main(), program: lowering.program, uses: lowering.uses }
+    let names = lowering.names_of_main();
+    Lowered { names, program: lowering.program, uses: lowering.uses, bound_in_io: lowering.bound_in_io, is_ambiguous }
 }
 
 /// A top-level item with its place in the program.

@@ -101,6 +101,11 @@ impl<'l> Lowering<'l> {
         apply(Term::new(TermKind::Global(bind), span), vec![value, deferred], span)
     }
 
+    /// Whether the innermost `with` block around what is lowered is one of `IO`.
+    pub(super) fn is_in_io(&mut self) -> bool {
+        self.innermost().monads.last().is_some_and(|monad| monad.name.node == *"IO")
+    }
+
     fn no_monad(&mut self, name: &Ident) {
         let message = format!("`{0}` is not a monad: there is no function `{0}/bind`", name.node);
         let hint = "a monad `T` has the functions `T/bind(value, next)` and `T/wrap(x)`";

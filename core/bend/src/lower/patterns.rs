@@ -28,6 +28,10 @@ impl Lowering<'_> {
                     Target::Var(self.local(hidden("unused"), pattern.span))
                 }
             };
+            if let (Target::Var(local), true) = (&target, self.is_in_io()) {
+                let def = self.innermost().def;
+                self.bound_in_io.insert((def, *local));
+            }
             binds.push(Bind { target, value });
         }
     }
