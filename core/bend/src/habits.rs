@@ -23,6 +23,27 @@ pub(crate) const OPERATORS: &[Habit] = &[
     ("--", "write `x -= 1` in a line of its own; a comment starts with `#`"),
 ];
 
+/// Statements, and how they are written in the place of an expression.
+pub(crate) const EXPRESSIONS: &[Habit] = &[
+    ("if", "assign in the branches, and use the variable after them:\n  if c:\n    x = 1\n  else:\n    x = 2"),
+    (
+        "match",
+        "assign in the cases, and use the variable after them:\n  match m:\n    case Maybe/Some:\n      x = m.value\n    case Maybe/None:\n      x = 0",
+    ),
+    (
+        "switch",
+        "assign in the cases, and use the variable after them:\n  switch n:\n    case 0:\n      x = 1\n    case _:\n      x = 2",
+    ),
+    (
+        "fold",
+        "assign in the cases, and use the variable after them:\n  fold xs:\n    case List/Nil:\n      x = 0\n    case List/Cons:\n      x = xs.head + xs.tail",
+    ),
+    (
+        "bend",
+        "assign in the branches, and use the variable after them:\n  bend n = 0:\n    when n < 3:\n      x = ![fork(n + 1), fork(n + 1)]\n    else:\n      x = !n",
+    ),
+];
+
 /// What stands where nothing of the kind fits.
 pub(crate) const TOKENS: &[Habit] = &[
     ("and", "write `&`: a condition is a number, and comparisons give 1 or 0"),
@@ -223,6 +244,7 @@ pub(crate) const NAMES: &[Habit] = &[
     ("printf", PRINT),
     ("console.log", PRINT),
     ("putStrLn", PRINT),
+    ("not", "write `x == 0`: a condition is a number, and 0 is false"),
     ("self", "there are no methods: a function takes the value as a parameter"),
     ("this", "there are no methods: a function takes the value as a parameter"),
 ];

@@ -22,6 +22,10 @@ impl Parser<'_, '_> {
 
     /// The error that a bracket is not closed where it could be. `otherwise` could have stood there too.
     pub(super) fn unclosed(&mut self, otherwise: &str) -> Failed {
+        self.unclosed_with_hint(otherwise, None)
+    }
+
+    fn unclosed_with_hint(&mut self, otherwise: &str, hint: Option<String>) -> Failed {
         let Some(bracket) = self.brackets.last().copied() else { return self.expected(otherwise) };
         let or = if otherwise.is_empty() { "" } else { " or " };
         let mut diagnostic = self.expectation(&format!("{otherwise}{or}`{}`", bracket.close));
@@ -31,7 +35,16 @@ impl Parser<'_, '_> {
         if bracket.close == ")" && self.cursor.at_keyword("for") {
             diagnostic = diagnostic.hint("a list of this kind stands in brackets: `[x + 1 for x in xs]`");
         }
+        if let Some(hint) = hint {
+            diagnostic = diagnostic.hint(hint);
+        }
         self.fail(diagnostic)
+    }
+
+    /// The error that no comma stands behind an element.
+    pub(super) fn unseparated(&mut self) -> Failed {
+        let hint = self.missing_comma();
+        self.unclosed_with_hint("`,`", hint)
     }
 
     /// The error at a place that is known.

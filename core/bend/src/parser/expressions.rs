@@ -131,7 +131,7 @@ impl Parser<'_, '_> {
         match self.cursor.peek() {
             Some('λ') => {
                 self.cursor.advance('λ'.len_utf8());
-                self.imp_lambda()
+                self.imp_lambda("λ")
             }
             Some('(') => self.bracketed("(", ")", |p| {
                 let inner = p.tuple_expression()?;
@@ -151,18 +151,19 @@ impl Parser<'_, '_> {
                     return Ok(literal);
                 }
                 if self.cursor.eat_keyword("lambda") {
-                    return self.imp_lambda();
+                    return self.imp_lambda("lambda ");
                 }
                 if self.at_item_start() || (self.cursor.word().is_empty() && !self.at_primitive()) {
                     return Err(self.expected("an expression"));
                 }
+                self.statement_in_expression()?;
                 self.reference()
             }
         }
     }
 
-    /// What stands behind `lambda`.
-    fn imp_lambda(&mut self) -> Parsed<ExprKind> {
+    /// What stands behind `keyword`, `lambda` or `λ`.
+    fn imp_lambda(&mut self, keyword: &str) -> Parsed<ExprKind> {
         let patterns = self.with_free_lines(|p| {
             p.skip();
             if p.cursor.starts_with(":") {
@@ -171,14 +172,24 @@ impl Parser<'_, '_> {
                 return Err(p.expected_with_hint("the name of a variable", hint));
             }
             let mut patterns = vec![p.lambda_variable()?];
-            p.eat(",");
+            let mut has_comma = p.eat(",");
             while !p.eat(":") {
+                if !has_comma && p.at_body() {
+                    return Err(p.lambda_without_colon(keyword, &patterns));
+                }
                 patterns.push(p.lambda_variable()?);
-                p.eat(",");
+                has_comma = p.eat(",");
             }
             Ok(patterns)
         })?;
         Ok(ExprKind::Lambda(patterns, Box::new(self.expression()?)))
+    }
+
+    /// Whether something comes next that is no parameter of a lambda, but may be its body or go on with it.
+    fn at_body(&self) -> bool {
+        let Some(next) = self.cursor.peek() else { return false };
+        let is_operand = next.is_ascii_digit() || matches!(next, '"' | '\'' | '(' | '[' | 'λ');
+        is_operand || (self.cursor.operator().is_some() && self.foreign_symbol().is_none())
     }
 
     fn lambda_variable(&mut self) -> Parsed<Pattern> {

@@ -211,6 +211,7 @@ impl Parser<'_, '_> {
         while self.eat("|") {
             ctors.push(self.fun_ctor()?);
         }
+        self.no_bare_fields(ctors.last().map(|ctor| &ctor.name))?;
         Ok(TypeDef { span: self.cursor.span_from(start), syntax: TypeSyntax::Fun, name, vars, ctors })
     }
 
@@ -231,6 +232,17 @@ impl Parser<'_, '_> {
             p.check_fields(&fields);
             Ok(CtorDef { name, fields })
         })
+    }
+
+    /// The error that fields stand behind a constructor without parentheses. What defines something is another item.
+    fn no_bare_fields(&mut self, ctor: Option<&Ident>) -> Parsed<()> {
+        let rest = self.cursor.rest().lines().next().unwrap_or_default();
+        let line = &self.cursor.text()[self.cursor.line_start()..self.cursor.at()];
+        let word = self.cursor.word();
+        let is_field = word.starts_with(|c: char| c.is_ascii_alphabetic()) && !line.trim().is_empty();
+        let Some(ctor) = ctor.filter(|_| is_field && !rest.contains(['=', ':'])) else { return Ok(()) };
+        let hint = format!("fields need parentheses: `({} {word})`; `|` stands between constructors", ctor.node);
+        Err(self.expected_with_hint("`|` or the end of the type", &hint))
     }
 
     /// Reports fields of one constructor that have the same name. The item is good for all else.

@@ -13,6 +13,7 @@ mod expressions;
 mod habits;
 mod items;
 mod literals;
+mod misplaced;
 mod names;
 mod patterns;
 mod recovery;
@@ -281,7 +282,7 @@ impl<'t, 'd> Parser<'t, 'd> {
             return Ok(());
         }
         let at_close = self.brackets.last().is_some_and(|bracket| self.cursor.starts_with(bracket.close));
-        if at_close { Ok(()) } else { Err(self.unclosed("`,`")) }
+        if at_close { Ok(()) } else { Err(self.unseparated()) }
     }
 }
 

@@ -106,6 +106,7 @@ impl Parser<'_, '_> {
     }
 
     fn statement_kind(&mut self, column: usize) -> Parsed<StmtKind> {
+        self.reserved_as_name()?;
         if self.cursor.at_keyword("def") {
             return Ok(StmtKind::Def(self.imp_def(column)?));
         }

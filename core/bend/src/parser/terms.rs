@@ -1,5 +1,6 @@
 //! Terms: the expressions of the functional syntax. A line end means nothing in them.
 
+use super::misplaced::is_number;
 use super::statements::IF_NEEDS_ELSE;
 use super::{Parsed, Parser, Separator};
 use crate::ast::*;
@@ -46,6 +47,9 @@ impl Parser<'_, '_> {
     }
 
     fn literal_keyword_or_variable(&mut self) -> Parsed<ExprKind> {
+        if self.cursor.starts_with("+ ") {
+            return Err(self.no_term());
+        }
         if let Some(literal) = self.literal()? {
             return Ok(literal);
         }
@@ -73,7 +77,7 @@ impl Parser<'_, '_> {
             return Ok(ExprKind::With(Box::new(With { monad, body })));
         }
         if self.cursor.word().is_empty() && !self.at_primitive() {
-            return Err(self.expected("an expression"));
+            return Err(self.no_term());
         }
         self.reference()
     }
@@ -105,13 +109,20 @@ impl Parser<'_, '_> {
         if self.closes() {
             return Ok(head.node);
         }
+        let is_product = is_number(&head) && self.cursor.starts_with("* ");
+        if let Some(op) = self.infix_operator().or(is_product.then_some(BinOp::Mul)) {
+            return Err(self.infix_operation(op, &head));
+        }
         if self.eat(",") {
             let mut parts = vec![head, self.term()?];
             self.separate(Separator::Comma)?;
             parts.extend(self.elements(Separator::Comma, Parser::term)?);
             return Ok(ExprKind::Tuple(parts));
         }
-        let arguments = self.elements(Separator::None, Parser::term)?;
+        let arguments = self.elements(Separator::None, |p| {
+            p.no_infix("an argument or `)`")?;
+            p.term()
+        })?;
         Ok(ExprKind::Call(Box::new(head), arguments))
     }
 
@@ -169,8 +180,11 @@ impl Parser<'_, '_> {
     fn bindings(&mut self) -> Parsed<ExprKind> {
         let mut bindings = vec![];
         while self.at_binding() {
+            let keyword = self.cursor.word();
             bindings.push(self.binding()?);
-            self.eat(";");
+            if !self.eat(";") && keyword != "def" {
+                self.binding_is_over(keyword)?;
+            }
             self.skip();
         }
         let body = self.term()?;
@@ -213,15 +227,22 @@ impl Parser<'_, '_> {
     }
 
     fn fun_if(&mut self) -> Parsed<ExprKind> {
-        let mut branches = vec![(self.term()?, self.braced_term()?)];
+        let mut branches = vec![self.fun_branch()?];
         while self.eat_keyword("elif") {
-            branches.push((self.term()?, self.braced_term()?));
+            branches.push(self.fun_branch()?);
         }
         if !self.eat_keyword("else") {
             return Err(self.expected_with_hint("`elif` or `else`", IF_NEEDS_ELSE));
         }
         let otherwise = self.braced_term()?;
         Ok(ExprKind::If(Box::new(If { branches, otherwise })))
+    }
+
+    /// A condition and what it guards.
+    fn fun_branch(&mut self) -> Parsed<(Expr, Expr)> {
+        let condition = self.term()?;
+        self.no_infix("`{`")?;
+        Ok((condition, self.braced_term()?))
     }
 
     /// What stands behind `match` or `fold`.
