@@ -6,7 +6,7 @@ use super::type_errors::{self, Why};
 use super::types::{Node, Ty, wider};
 use crate::habits;
 use girih_base::diag::Fix;
-use girih_base::num::{BinOp, LiteralValue, NumKind};
+use girih_base::num::{BinOp, LiteralValue, Num, NumKind};
 use girih_base::plural::counted;
 use girih_term::{CtorId, Term, TermKind, TypeId};
 
@@ -37,6 +37,7 @@ pub(super) fn mismatch<'p>(
         .or_else(|| too_few(infer, found, expected))
         .or_else(|| key_of_map(infer, why))
         .or_else(|| annotated(infer, found, expected, why))
+        .or_else(|| character(infer, term, expected))
         .or_else(|| data(infer, found, expected))
         .or_else(|| tuples(infer, found, expected))
         .map(Hint::from)
@@ -162,6 +163,17 @@ fn too_few(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {
     let verb = if missing == 1 { "is" } else { "are" };
     (missing > 0 && is_same)
         .then(|| format!("{} {verb} missing: with fewer it is a function", counted(missing, "argument")))
+}
+
+/// A character where text is needed. Of all numbers only a character is settled and as long in the text as this.
+fn character(infer: &mut Infer, term: &Term, expected: Ty) -> Option<String> {
+    let TermKind::Num(Num::U24(code)) = term.kind else { return None };
+    let character = char::from_u32(code).filter(|c| !c.is_control() && !matches!(c, '"' | '\\'))?;
+    let length = (term.span.end - term.span.start) as usize;
+    let string = type_of(infer, infer.program.known.string_cons);
+    let is_text = matches!(infer.types.node(expected), Node::Data(ty, _) if Some(ty) == string);
+    (is_text && length == "''".len() + character.len_utf8())
+        .then(|| format!("`'{character}'` is a character, and text stands in double quotes: `\"{character}\"`"))
 }
 
 fn data(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {

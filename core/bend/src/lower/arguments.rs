@@ -209,11 +209,10 @@ impl Lowering<'_> {
             .collect();
         if right && !missing.is_empty() {
             right = false;
-            let message = format!(
-                "{} of `{what}` missing: {}",
-                if missing.len() == 1 { "an argument is" } else { "arguments are" },
-                missing.join(", ")
-            );
+            let message = match missing.as_slice() {
+                [only] => format!("an argument of `{what}` is missing: {only}"),
+                several => format!("arguments of `{what}` are missing: {}", several.join(", ")),
+            };
             let hint = "name every parameter exactly once";
             self.report(Diagnostic::new(Code::MissingField, span, message).hint(hint));
         }

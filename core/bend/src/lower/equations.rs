@@ -8,6 +8,7 @@ use super::{Lowering, invalid};
 use crate::ast::{FunBody, FunDef, Ident, Pattern, PatternKind, Rule};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::name::Name;
+use girih_base::plural::counted;
 use girih_base::span::Span;
 use girih_term::{Arm, Bind, CtorId, LocalId, Match, Switch, Target, Term, TermKind};
 use std::collections::{HashMap, HashSet};
@@ -41,12 +42,27 @@ impl Lowering<'_> {
         }
     }
 
+    /// The error that a parameter stands in parentheses, as in other languages, where only a constructor may.
+    fn parameter_in_parentheses(&mut self, name: &Ident) {
+        let message = format!("there is no constructor `{}`", name.node);
+        let hint =
+            format!("a parameter has no parentheses: `f {0} = …`, or `def f({0}):` and `return …` below it", name.node);
+        self.report(Diagnostic::new(Code::UnboundConstructor, name.span, message).hint(hint));
+    }
+
     fn rules(&mut self, name: &Ident, rules: &[Rule]) -> Term {
         let arity = rules.first().map_or(0, |rule| rule.patterns.len());
         if let Some(other) = rules.iter().find(|rule| rule.patterns.len() != arity) {
-            let message =
-                format!("this rule of `{}` has {} patterns, the first has {arity}", name.node, other.patterns.len());
-            self.report(Diagnostic::new(Code::RuleArity, other.span, message).label(rules[0].span, "the first rule"));
+            let message = format!(
+                "this rule of `{}` has {}, the first has {arity}",
+                name.node,
+                counted(other.patterns.len(), "pattern")
+            );
+            self.report(
+                Diagnostic::new(Code::RuleArity, other.span, message)
+                    .label(rules[0].span, "the first rule")
+                    .hint("all rules of a function have the same number of patterns"),
+            );
             return invalid(name.span);
         }
         if arity == 0 {
@@ -142,7 +158,10 @@ impl Lowering<'_> {
                 match self.find_ctor(&name.node) {
                     Some(ctor) => self.ctor_pattern(ctor, parts, span)?,
                     None => {
-                        self.unknown_constructor(&name.node, name.span);
+                        match parts.is_empty() && is_variable(&name.node) {
+                            true => self.parameter_in_parentheses(name),
+                            false => self.unknown_constructor(&name.node, name.span),
+                        }
                         return None;
                     }
                 }
@@ -325,4 +344,9 @@ fn count_leaves(tree: &Tree, infos: &mut [RuleInfo<'_>]) {
         }
         Tree::Fail => {}
     }
+}
+
+/// Whether a name looks like that of a variable: constructors have names such as `Maybe/None`.
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase()) && !name.contains('/')
 }

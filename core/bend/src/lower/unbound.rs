@@ -78,6 +78,16 @@ impl Lowering<'_> {
         if !self.may_search() {
             return Advice::from(hint(NAMES, name).map_or_else(|| define(name), str::to_owned));
         }
+        if let Some(digits) = name.strip_prefix('.').filter(|digits| is_digits(digits)) {
+            return Advice {
+                hint: format!("a digit stands before the point: `0.{digits}`"),
+                meant: Some(format!("0.{digits}")),
+            };
+        }
+        let slashed = name.replace('.', "/");
+        if slashed != **name && self.find_entity(&slashed).is_some() {
+            return Advice::did_you_mean(slashed);
+        }
         if let Some(field) = self.field_named(name) {
             return Advice::did_you_mean(field.to_string());
         }
@@ -190,6 +200,10 @@ impl Lowering<'_> {
         let others = if others == 0 { String::new() } else { format!(" and {others} more") };
         (!names.is_empty()).then(|| format!("{}{others}", names.join(", ")))
     }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn define(name: &Name) -> String {

@@ -5,7 +5,7 @@ use super::{Machine, Trap};
 use crate::code::{Address, stub};
 use crate::{DefId, Origin};
 use girih_base::diag::{Code, Diagnostic};
-use girih_base::num::{BinOp, NumError};
+use girih_base::num::{BinOp, NumError, NumKind};
 use girih_base::span::Span;
 
 /// How many calls the way to an error shows.
@@ -80,7 +80,9 @@ impl Machine {
             NumError::DivisionByZero => {
                 (Code::DivisionByZero, "compare the divisor with 0 before; floats divide to infinity instead")
             }
-            NumError::Mixed(..) => (Code::MixedNumbers, "convert one of them, for example with `u24/to_f24`"),
+            NumError::Mixed(left, right) => {
+                return self.trap(Code::MixedNumbers, pc, error.to_string(), &conversion(left, right));
+            }
             NumError::Unsupported(BinOp::Pow, _) => {
                 (Code::UnsupportedOperation, "powers are for floats: convert with `u24/to_f24` and its siblings")
             }
@@ -115,6 +117,22 @@ impl Machine {
                     None => "a number".to_string(),
                 }
             }
+        }
+    }
+}
+
+/// How numbers of two kinds are made alike: of an integer and a float the integer is converted.
+fn conversion(left: NumKind, right: NumKind) -> String {
+    let convert = |from: NumKind, to: NumKind| format!("`{}/to_{}`", from.name(), to.name());
+    match (left.is_float(), right.is_float()) {
+        (false, true) => format!("convert the left side with {}", convert(left, right)),
+        (true, false) => format!("convert the right side with {}", convert(right, left)),
+        (true, true) | (false, false) => {
+            format!(
+                "convert the left side with {} or the right one with {}",
+                convert(left, right),
+                convert(right, left)
+            )
         }
     }
 }
