@@ -141,14 +141,14 @@ impl Parser<'_, '_> {
         let is_in = behind.eat_keyword("in");
         behind.skip_inline();
         let is_operand = behind.peek().is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '"' | '(' | '['));
-        if !self.cursor.starts_with(",") && !(is_in && is_operand) {
-            return Ok(());
+        let at_in = is_in && is_operand;
+        // Inside brackets a comma may separate their elements.
+        let at_comma = self.cursor.starts_with(",") && self.brackets.is_empty();
+        if at_in || at_comma {
+            let hint = format!("a `;` stands behind the value: `{keyword} x = 1; x`");
+            return Err(self.expected_with_hint("`;` or an expression", &hint));
         }
-        if self.cursor.starts_with(",") && !self.brackets.is_empty() {
-            return Ok(());
-        }
-        let hint = format!("a `;` stands behind the value: `{keyword} x = 1; x`");
-        Err(self.expected_with_hint("`;` or an expression", &hint))
+        Ok(())
     }
 }
 
