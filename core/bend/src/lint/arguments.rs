@@ -11,7 +11,12 @@ use girih_term::{Body, CtorId, DefId, Origin, Program, Term, TermKind};
 
 /// Reports the calls in what is not the prelude's.
 pub(super) fn excess_arguments(program: &Program, sources: &Sources, diags: &mut Diagnostics) {
-    for def in program.defs.iter().filter(|def| def.origin != Origin::Prelude) {
+    for (id, def) in program.defs.iter_enumerated() {
+        // The arguments of the program itself stand in no file: they are judged when it runs.
+        let is_run = def.origin.is_generated() && program.entry == Some(id);
+        if def.origin == Origin::Prelude || is_run {
+            continue;
+        }
         let Body::Term(body) = &def.body else { continue };
         let mut pending = vec![body];
         while let Some(term) = pending.pop() {
