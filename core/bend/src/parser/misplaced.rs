@@ -3,7 +3,7 @@
 //! All of this is asked where nothing else can be meant, or after something else was expected.
 
 use super::{Failed, Parsed, Parser};
-use crate::ast::{Expr, ExprKind, Pattern, PatternKind};
+use crate::ast::{Expr, Pattern, PatternKind};
 use crate::habits::{EXPRESSIONS, hint};
 use girih_base::diag::Code;
 use girih_base::lexer::is_name_char;
@@ -50,7 +50,7 @@ impl Parser<'_, '_> {
         Err(self.error_with_hint(Code::UnexpectedText, span, message, block))
     }
 
-    /// The operator that comes next between two operands.
+    /// The operator that comes next between two operands. A `*` is an operand itself.
     pub(super) fn infix_operator(&mut self) -> Option<BinOp> {
         self.skip();
         let op = self.cursor.operator().filter(|op| *op != BinOp::Mul && !self.at_foreign_operator())?;
@@ -163,9 +163,4 @@ fn shown(pattern: &Pattern) -> String {
         PatternKind::Link(name) => format!("${name}"),
         _other => "…".to_owned(),
     }
-}
-
-/// Whether an expression is a number, which is never called: what stands behind it is an operator.
-pub(super) fn is_number(expr: &Expr) -> bool {
-    matches!(expr.node, ExprKind::Num(_))
 }

@@ -1,6 +1,5 @@
 //! Terms: the expressions of the functional syntax. A line end means nothing in them.
 
-use super::misplaced::is_number;
 use super::statements::IF_NEEDS_ELSE;
 use super::{Parsed, Parser, Separator};
 use crate::ast::*;
@@ -109,8 +108,7 @@ impl Parser<'_, '_> {
         if self.closes() {
             return Ok(head.node);
         }
-        let is_product = is_number(&head) && self.cursor.starts_with("* ");
-        if let Some(op) = self.infix_operator().or(is_product.then_some(BinOp::Mul)) {
+        if let Some(op) = self.infix_operator() {
             return Err(self.infix_operation(op, &head));
         }
         if self.eat(",") {
