@@ -106,8 +106,10 @@ impl Parser<'_, '_> {
     pub(super) fn missing_comma(&mut self) -> Option<String> {
         self.skip();
         let is_operand = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '"' | '\'');
+        // Behind the end of a line it is the bracket that was forgotten.
+        let is_next_line = self.cursor.skipped().contains('\n');
         let is_word = self.habit().is_some() || ["for", "if"].contains(&self.cursor.word());
-        if !self.cursor.peek().is_some_and(is_operand) || is_word || self.cursor.line_start() == self.cursor.at() {
+        if !self.cursor.peek().is_some_and(is_operand) || is_word || is_next_line {
             return None;
         }
         let word = self.cursor.word();

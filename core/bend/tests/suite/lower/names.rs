@@ -7,7 +7,7 @@ becomes! {
   f = List/Cons
   g = f(1)
   h = List/Cons(2)
-  return (g([]), h([]), Maybe/None, Maybe/Some(f, 1), List/Cons/tag)
+  return (g([]), h([]), Maybe/None, Maybe/Some(1, f), List/Cons/tag)
 ";
     named_arguments: "def f(a, b, c):
   return a
