@@ -198,6 +198,11 @@ impl Data for Net<'_, '_> {
         &self.known
     }
 
+    /// Upstream's reducer answers with an `i24`, and a file has no types that say otherwise.
+    fn error_number(&mut self, number: i32) -> Word {
+        self.number(Num::i24(number))
+    }
+
     fn look(&mut self, value: &Word) -> Result<Seen<Word>, Diagnostic> {
         // It is computed once.
         let value = self.force(*value)?;

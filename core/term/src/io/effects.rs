@@ -68,7 +68,6 @@ pub(super) enum Answer {
     Number(u32),
     Bytes(Vec<u8>),
     Pair(u32, u32),
-    /// An error number: a `u24`, as the types of the prelude say.
     Errno(i32),
     Message(&'static str),
     WrongType,
@@ -94,7 +93,7 @@ impl Answer {
                 let [first, second] = parts;
                 Ok(data.pair(first, second)?)
             }
-            Answer::Errno(number) => Err((known.io_error_inner, Some(data.number(Num::u24(number as u32))))),
+            Answer::Errno(number) => Err((known.io_error_inner, Some(data.error_number(number)))),
             Answer::Message(text) => Err((known.io_error_inner, Some(data.text(text)?))),
             Answer::WrongType => Err((known.io_error_type, None)),
             Answer::WrongName => Err((known.io_error_name, None)),

@@ -68,6 +68,10 @@ pub trait Data {
     fn era(&mut self) -> Self::Value;
     /// A number.
     fn number(&mut self, number: Num) -> Self::Value;
+    /// The number of an operating system's error: a `u24`, as the types of the prelude say.
+    fn error_number(&mut self, number: i32) -> Self::Value {
+        self.number(Num::u24(number as u32))
+    }
     /// A pair.
     fn pair(&mut self, first: Self::Value, second: Self::Value) -> Result<Self::Value, Diagnostic>;
     /// A constructor with all its fields.
