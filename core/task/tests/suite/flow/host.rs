@@ -42,7 +42,7 @@ impl<'p> Interpreter<'p, '_> {
             ("READ", _) => Ok(chain(self, known.list_cons, known.list_nil, b"")),
             ("GET_TIME", _) => Ok(self.cell(Site::HostPair, What::Pair, vec![number(1), number(2)])),
             ("DL_OPEN", _) => Err(Some(chain(self, known.string_cons, known.string_nil, b"no"))),
-            (_, 6) => Err(Some(Value::Num(Num::i24(-2)))),
+            (_, 6) => Err(Some(Value::Num(Num::u24(2)))),
             _ => Err(None),
         };
         let ctor = |ctor: Option<CtorId>| ctor.expect("a prelude with `IO` has it");
