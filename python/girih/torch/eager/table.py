@@ -162,9 +162,12 @@ def _group_norm_backward(gradient, x, *rest):
 
 
 def _quotient(a, b, rounding_mode=None):
-    """A quotient of floats that is rounded down is that of what the remainder leaves, as in PyTorch: `a == (a // b) * b + a % b`."""
-    is_float = any(x.dtype.is_floating_point if isinstance(x, torch.Tensor) else isinstance(x, float) for x in (a, b))
-    if rounding_mode != "floor" or not is_float:
+    """A quotient of floats that is rounded down is that of what the remainder leaves, as in PyTorch: `a == (a // b) * b + a % b`.
+
+    In `float64` it is the quotient itself that is rounded down: not every device has remainders of that type.
+    """
+    dtype = torch.result_type(a, b)
+    if rounding_mode != "floor" or not dtype.is_floating_point or dtype == torch.float64:
         return NotImplemented
     quotient = (a - torch.remainder(a, b)) / b
     whole = torch.floor(quotient)
