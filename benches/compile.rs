@@ -67,19 +67,13 @@ fn vulkan() -> Caps {
     let more = ScalarSet::WIDE.or(ScalarSet::of(&[Scalar::F16]));
     caps.name = "vulkan".into();
     caps.arithmetic = caps.arithmetic.or(more);
+    caps.atomic_floats = ScalarSet::of(&[Scalar::F32]);
     caps.storage = caps.storage.or(more);
     caps.local_storage = caps.local_storage.or(more);
     caps.buffer_views = true;
     caps.buffers = 64;
     caps.subgroup.min = 32;
-    let features = [
-        Feature::Subgroups,
-        Feature::Atomic64,
-        Feature::AtomicFloat,
-        Feature::FusedFma,
-        Feature::StrictFloats,
-        Feature::Calls,
-    ];
+    let features = [Feature::Subgroups, Feature::Atomic64, Feature::FusedFma, Feature::StrictFloats, Feature::Calls];
     features.into_iter().fold(caps, Caps::with)
 }
 

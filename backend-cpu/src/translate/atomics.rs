@@ -8,7 +8,7 @@ use girih_ir::{Inst, Op, Scalar, ScalarSet, Type};
 impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// The address, type and flags of an atomic access.
     fn atomic(&mut self, inst: &Inst) -> Result<(Value, Machine, MemFlags)> {
-        if !ScalarSet::WORDS.or(ScalarSet::WIDE).has(inst.element()) {
+        if !ScalarSet::WORDS.or(ScalarSet::WIDE).or(ScalarSet::of(&[Scalar::U16])).has(inst.element()) {
             return Err(not_legal(inst));
         }
         let (address, place) = self.address(inst, Type::Scalar(inst.element()))?;

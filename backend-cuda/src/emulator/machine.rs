@@ -365,7 +365,8 @@ impl Workgroup {
         let x: Vec<u64> = rest[1..].iter().map(number).collect::<Result<_, _>>()?;
         let (memory, at) = self.memory(buffers, i, &rest[0], name, 0)?;
         let old = memory::read(memory, at, ty.bytes() as usize)?;
-        let new = alu::atomic(name[name.len() - 2], ty, old, &x).ok_or("an atomic that is not known")?;
+        let what = name.iter().rev().skip(1).find(|part| **part != "noftz").ok_or("an atomic of no name")?;
+        let new = alu::atomic(what, ty, old, &x).ok_or("an atomic that is not known")?;
         memory::write(memory, at, ty.bytes() as usize, new)?;
         result.map_or(Ok(()), |to| self.threads[i].set(to, old))
     }

@@ -79,9 +79,14 @@ fn atomic_type(code: &str, ty: Scalar) -> &'static str {
     let wide = ty.bytes() == 8;
     match code {
         "min" | "max" => name(ty),
-        "add" if ty == Scalar::F32 => "f32",
+        "add" if ty.is_float() => match ty {
+            Scalar::F16 => "noftz.f16",
+            Scalar::Bf16 => "noftz.bf16",
+            float => name(float),
+        },
         "add" if wide => "u64",
         "add" => "u32",
+        "cas" if ty.bytes() == 2 => "b16",
         "and" | "or" | "xor" | "exch" | "cas" if wide => "b64",
         "and" | "or" | "xor" | "exch" | "cas" => "b32",
         _ => unreachable!("PTX has no atomic `{code}`"),

@@ -52,6 +52,9 @@ impl Offer {
         let mut caps = Caps::web();
         caps.name = format!("{}", self.info.backend);
         caps.arithmetic = self.scalars();
+        if self.features.contains(F::SHADER_FLOAT32_ATOMIC) {
+            caps.atomic_floats = ScalarSet::of(&[Scalar::F32]);
+        }
         caps.storage = self.scalars().without(ScalarSet::BOOL);
         caps.local_storage = self.scalars().without(ScalarSet::BOOL);
         caps.subgroup = SubgroupWidths { min: self.info.subgroup_min_size.max(1), max: self.info.subgroup_max_size };
@@ -97,7 +100,6 @@ impl Offer {
         let present = |feature| match feature {
             Feature::Subgroups => self.features.contains(F::SUBGROUP),
             Feature::Atomic64 => self.features.contains(F::SHADER_INT64 | F::SHADER_INT64_ATOMIC_ALL_OPS),
-            Feature::AtomicFloat => self.features.contains(F::SHADER_FLOAT32_ATOMIC),
             // Software adapters multiply and add in two steps, and Direct3D promises nothing.
             Feature::FusedFma => {
                 !self.is_software() && (self.is(wgpu::Backend::Vulkan) || self.is(wgpu::Backend::Metal))
@@ -107,6 +109,7 @@ impl Offer {
             Feature::NativeMath => self.is(wgpu::Backend::Vulkan) && self.info.vendor == NVIDIA && !self.is_software(),
             Feature::Calls => true,
             Feature::OrderedAtomics
+            | Feature::Atomic16
             | Feature::ExactDivision
             | Feature::ExactConversions
             | Feature::RoundedConversions
@@ -135,7 +138,7 @@ impl Offer {
             (F::SHADER_F64, caps.arithmetic.has(Scalar::F64)),
             (F::SHADER_INT64_ATOMIC_ALL_OPS, caps.has(Feature::Atomic64)),
             (F::SHADER_INT64_ATOMIC_MIN_MAX, caps.has(Feature::Atomic64)),
-            (F::SHADER_FLOAT32_ATOMIC, caps.has(Feature::AtomicFloat)),
+            (F::SHADER_FLOAT32_ATOMIC, caps.atomic_floats.has(Scalar::F32)),
             (F::EXPERIMENTAL_COOPERATIVE_MATRIX, !caps.coop.is_empty()),
         ];
         let asked = wanted.iter().filter(|(_, wanted)| *wanted).map(|(f, _)| *f);

@@ -20,6 +20,7 @@ fn rich() -> Caps {
     let all =
         ScalarSet::WORDS.or(ScalarSet::WIDE).or(ScalarSet::of(&[Scalar::Bool, Scalar::F16, Scalar::F32, Scalar::F64]));
     caps.arithmetic = all;
+    caps.atomic_floats = ScalarSet::of(&[Scalar::F32]);
     caps.storage = all.without(ScalarSet::BOOL);
     caps.local_storage = caps.storage;
     caps.subgroup = SubgroupWidths { min: 32, max: 32 };
@@ -29,16 +30,9 @@ fn rich() -> Caps {
     caps.invocations = 1024;
     let shape = MatrixShape { m: 16, n: 16, k: 16 };
     caps.coop = vec![CoopProduct { shape, factor: Scalar::F16, acc: Scalar::F32, precision: Precision::Ieee }];
-    [
-        Feature::Subgroups,
-        Feature::Atomic64,
-        Feature::AtomicFloat,
-        Feature::StrictFloats,
-        Feature::FusedFma,
-        Feature::Calls,
-    ]
-    .into_iter()
-    .fold(caps, Caps::with)
+    [Feature::Subgroups, Feature::Atomic64, Feature::StrictFloats, Feature::FusedFma, Feature::Calls]
+        .into_iter()
+        .fold(caps, Caps::with)
 }
 
 /// Compiles all kernels and writes them in a language.

@@ -30,7 +30,7 @@ macro_rules! features {
 features! {
     Subgroups "subgroups" "ballot, shuffles, reductions and scans over a subgroup; otherwise emulated";
     Atomic64 "atomic64" "atomic operations on 64-bit integers";
-    AtomicFloat "atomic_float" "atomic addition of `f32`; otherwise emulated by compare-exchange";
+    Atomic16 "atomic16" "loads, stores and compare-exchanges of 16 bits in one step; otherwise of the word around them";
     OrderedAtomics "ordered_atomics" "atomics and fences that are stronger than relaxed, at device scope";
     FusedFma "fused_fma" "a native `fma` that rounds once; otherwise emulated";
     ExactDivision "exact_division" "native `f32` division and square root that round correctly; otherwise emulated";
@@ -85,6 +85,8 @@ pub struct Caps {
     pub arithmetic: ScalarSet,
     /// Short floats that the device converts from and to `f32` itself, whether it computes with them or not.
     pub conversions: ScalarSet,
+    /// Floats that the device adds in one step; others are added by compare-exchanges.
+    pub atomic_floats: ScalarSet,
     /// Scalars that a buffer can be read and written as. `u32` always is; others go through words.
     pub storage: ScalarSet,
     /// Scalars that shared and private memory can hold.
@@ -134,6 +136,7 @@ impl Caps {
             features: 1 << Feature::Calls as u32,
             arithmetic: words.or(ScalarSet::BOOL),
             conversions: ScalarSet::NONE,
+            atomic_floats: ScalarSet::NONE,
             storage: words,
             local_storage: words,
             access_bytes: 16,
@@ -174,6 +177,7 @@ impl Caps {
             features: u64::MAX,
             arithmetic: ScalarSet::ALL,
             conversions: ScalarSet::STORED,
+            atomic_floats: ScalarSet::FLOATS,
             storage: ScalarSet::STORED,
             local_storage: ScalarSet::STORED,
             access_bytes: 16,
@@ -201,7 +205,7 @@ impl Caps {
         let common = [
             Feature::Subgroups,
             Feature::Atomic64,
-            Feature::AtomicFloat,
+            Feature::Atomic16,
             Feature::OrderedAtomics,
             Feature::FusedFma,
             Feature::ExactDivision,
@@ -235,6 +239,7 @@ impl Caps {
             features: features.fold(0, |bits, f| bits | 1 << *f as u32),
             arithmetic: arithmetic.without(missing),
             conversions,
+            atomic_floats: ScalarSet::FLOATS.without(missing),
             storage: ScalarSet::STORED,
             local_storage: ScalarSet::STORED,
             access_bytes: 16,
@@ -262,7 +267,7 @@ impl Caps {
     pub fn cpu(fused_fma: bool) -> Caps {
         let features = [
             Feature::Atomic64,
-            Feature::AtomicFloat,
+            Feature::Atomic16,
             Feature::OrderedAtomics,
             Feature::ExactDivision,
             Feature::ExactConversions,
@@ -282,6 +287,7 @@ impl Caps {
         let mut caps = Caps::web();
         caps.name = "cpu".into();
         caps.arithmetic = arithmetic;
+        caps.atomic_floats = ScalarSet::of(&[Scalar::F32]);
         caps.storage = ScalarSet::STORED;
         caps.local_storage = ScalarSet::STORED;
         caps.vector_lanes = 16;
@@ -331,6 +337,7 @@ impl Caps {
             features: self.features & (profile.features | kept),
             arithmetic: set(self.arithmetic, profile.arithmetic),
             conversions: set(self.conversions, profile.conversions),
+            atomic_floats: set(self.atomic_floats, profile.atomic_floats),
             storage: set(self.storage, profile.storage),
             local_storage: set(self.local_storage, profile.local_storage),
             access_bytes: self.access_bytes.min(profile.access_bytes),

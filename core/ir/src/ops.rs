@@ -42,9 +42,12 @@ const ANY_SPACE: &[Space] = Space::ALL;
 const GLOBAL_OR_SHARED: &[Space] = &[Space::Global, Space::Shared];
 const SHARED: &[Space] = &[Space::Shared];
 const GLOBAL: &[Space] = &[Space::Global];
-/// What atomics work on.
-const ATOMIC: ScalarSet = ScalarSet::WORDS.or(ScalarSet::WIDE);
-const ATOMIC_ADD: ScalarSet = ATOMIC.or(ScalarSet::of(&[Scalar::F32]));
+/// Integers of 32 and 64 bits.
+const WORDS: ScalarSet = ScalarSet::WORDS.or(ScalarSet::WIDE);
+/// What atomics read, write and combine bit by bit: integers of 16 bits and more.
+const ATOMIC: ScalarSet = WORDS.or(ScalarSet::of(&[Scalar::I16, Scalar::U16]));
+/// What they compute with, exchange and compare: floats of 16 bits and more, too.
+const ATOMIC_NUMBER: ScalarSet = ATOMIC.or(ScalarSet::FLOATS);
 
 const fn atomic(name: &'static str, set: ScalarSet) -> Row {
     Row::new(name, Family::Memory, Suffix::Scalar(set))
@@ -77,7 +80,7 @@ const fn scan(name: &'static str, set: ScalarSet) -> Row {
     subgroup(name, Suffix::Scalar(set)).takes(&[Pattern::T]).gives(&[Pattern::T])
 }
 /// Integers of 32 and 64 bits, and floats that have arithmetic.
-const REDUCED: ScalarSet = ATOMIC.or(ScalarSet::FLOATS);
+const REDUCED: ScalarSet = WORDS.or(ScalarSet::FLOATS);
 const fn asynchronous(name: &'static str, suffix: Suffix, feature: Feature) -> Row {
     Row::new(name, Family::Sync, suffix)
         .effect(Effect::Sync)
@@ -293,15 +296,15 @@ ops! {
     AtomicStore: Row::new("atomic.store", Family::Memory, Suffix::Scalar(ATOMIC)).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T])
         .attrs(&[Offset, Order, Scope]).effect(Effect::Atomic),
         "Writes in one step.";
-    AtomicAdd: atomic("atomic.add", ATOMIC_ADD), "Adds in one step; gives the old value.";
-    AtomicMin: atomic("atomic.min", ATOMIC), "Keeps the lesser in one step; gives the old value.";
-    AtomicMax: atomic("atomic.max", ATOMIC), "Keeps the greater in one step; gives the old value.";
+    AtomicAdd: atomic("atomic.add", ATOMIC_NUMBER), "Adds in one step; gives the old value.";
+    AtomicMin: atomic("atomic.min", ATOMIC_NUMBER), "Keeps the lesser in one step; gives the old value.";
+    AtomicMax: atomic("atomic.max", ATOMIC_NUMBER), "Keeps the greater in one step; gives the old value.";
     AtomicAnd: atomic("atomic.and", ATOMIC), "Bitwise and in one step; gives the old value.";
     AtomicOr: atomic("atomic.or", ATOMIC), "Bitwise or in one step; gives the old value.";
     AtomicXor: atomic("atomic.xor", ATOMIC), "Bitwise exclusive or in one step; gives the old value.";
-    AtomicExchange: atomic("atomic.exchange", ATOMIC), "Writes in one step; gives the old value.";
-    AtomicCompareExchange: atomic("atomic.compare_exchange", ATOMIC).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T, P::T]),
-        "`atomic.compare_exchange m[i], expected, new`: writes `new` if the old value is `expected`, in one step; gives the old value. Never fails spuriously.";
+    AtomicExchange: atomic("atomic.exchange", ATOMIC_NUMBER), "Writes in one step; gives the old value.";
+    AtomicCompareExchange: atomic("atomic.compare_exchange", ATOMIC_NUMBER).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T, P::T]),
+        "`atomic.compare_exchange m[i], expected, new`: writes `new` if the old value has the bits of `expected`, in one step; gives the old value. Never fails spuriously.";
     Gemm: Row::new("gemm", Family::Memory, Suffix::Scalar(ScalarSet::of(&[Scalar::F32, Scalar::F64])))
         .takes(&[P::Memory(SHARED), P::Index, P::Memory(GLOBAL_OR_SHARED), P::Index, P::Memory(GLOBAL_OR_SHARED), P::Index, P::U32, P::U32, P::U32, P::U32, P::U32, P::U32, P::U32, P::U32])
         .effect(Effect::Sync).needs(Feature::Gemm),
@@ -341,9 +344,9 @@ ops! {
     SubgroupMul: reduce("subgroup.mul", REDUCED), "Product over the subgroup, in any order.";
     SubgroupMin: reduce("subgroup.min", REDUCED), "Least over the subgroup.";
     SubgroupMax: reduce("subgroup.max", REDUCED), "Greatest over the subgroup.";
-    SubgroupAnd: reduce("subgroup.and", ATOMIC), "Bitwise and over the subgroup.";
-    SubgroupOr: reduce("subgroup.or", ATOMIC), "Bitwise or over the subgroup.";
-    SubgroupXor: reduce("subgroup.xor", ATOMIC), "Bitwise exclusive or over the subgroup.";
+    SubgroupAnd: reduce("subgroup.and", WORDS), "Bitwise and over the subgroup.";
+    SubgroupOr: reduce("subgroup.or", WORDS), "Bitwise or over the subgroup.";
+    SubgroupXor: reduce("subgroup.xor", WORDS), "Bitwise exclusive or over the subgroup.";
     InclusiveAdd: scan("inclusive.add", REDUCED), "Sum of the lanes up to and with this one, in any order.";
     ExclusiveAdd: scan("exclusive.add", REDUCED), "Sum of the lanes below this one; 0 in the first.";
     InclusiveMul: scan("inclusive.mul", REDUCED), "Product of the lanes up to and with this one, in any order.";

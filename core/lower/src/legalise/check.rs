@@ -83,7 +83,15 @@ impl Rules<'_> {
     fn types(&self, inst: &Inst) -> Option<String> {
         let beside = matches!(
             inst.op,
-            Op::Load | Op::UniformLoad | Op::Store | Op::Convert | Op::Bitcast | Op::Vector | Op::Splat | Op::Extract
+            Op::Load
+                | Op::UniformLoad
+                | Op::Store
+                | Op::Convert
+                | Op::Bitcast
+                | Op::Vector
+                | Op::Splat
+                | Op::Extract
+                | atomics!()
         );
         let vectors = matches!(
             inst.op,
@@ -172,13 +180,11 @@ impl Rules<'_> {
             // Complete with what has a condition above, these are as they are.
             plain_arithmetic!() | bits!() | library!() | Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Rem | Op::Neg => false,
             Op::Abs | Op::Select | Op::Convert | Op::Bitcast | Op::Vector | Op::Splat => false,
-            control!()
-            | accesses!()
-            | atomics!()
-            | matrix_products!()
-            | positions!()
-            | subgroup_positions!()
-            | barriers!() => false,
+            atomics!() => {
+                let base = inst.element();
+                !super::atomics::is_direct(caps, inst.op, base, base)
+            }
+            control!() | accesses!() | matrix_products!() | positions!() | subgroup_positions!() | barriers!() => false,
             votes!() | fragments!() | asynchronous!() | task_form!() | masks!() | girih_ir::tile_operations!() => false,
         };
         bad.then(|| format!("is not as it should be for `{ty}`"))

@@ -15,6 +15,19 @@ macro_rules! no_access_or_communication {
             | girih_ir::tile_operations!()
     };
 }
+/// What is no atomic access.
+macro_rules! no_atomics {
+    () => {
+        subgroup_positions!()
+            | votes!()
+            | shuffles!()
+            | reductions!()
+            | scans!()
+            | accesses!()
+            | matrix_products!()
+            | no_access_or_communication!()
+    };
+}
 /// All that no subgroup does together.
 macro_rules! not_of_a_subgroup {
     () => {

@@ -8,7 +8,7 @@
 //! | [`refuse`] | (what nothing can replace is an error) |
 //! | [`params`] | a kernel's numbers are 32-bit words, or 64-bit numbers that the device has |
 //! | [`subgroups`] | communication is on 32-bit words, or through shared memory |
-//! | [`storage`] | memory is accessed as what the device can store |
+//! | [`storage`] | memory is accessed as what the device can store; its atomic operations ([`atomics`]) are those that the device has |
 //! | [`scalarise`] | arithmetic is on scalars; vectors stay around memory |
 //! | [`library`] | the math library is calls |
 //! | [`floats`] | short floats that the device lacks are their bits in a `u32`; rounding is right |
@@ -23,6 +23,7 @@
 
 #[macro_use]
 mod groups;
+mod atomics;
 mod check;
 mod convert;
 mod emit;

@@ -13,7 +13,7 @@ use girih_ir::groups::{
     shuffles, task_form, votes,
 };
 use girih_ir::types::{CoopUse, MatrixShape};
-use girih_ir::{Caps, Feature, Function, Inst, Op, Scalar, ScalarSet, Type};
+use girih_ir::{Caps, Feature, Function, Inst, Op, Scalar, Type};
 
 /// Invocations that make a product of warpgroups together.
 const WARPGROUP: u32 = 128;
@@ -118,8 +118,8 @@ fn instruction(function: &Function, inst: &Inst, caps: &Caps) -> Option<Diagnost
     if inst.order() != Order::Relaxed && !caps.has(Feature::OrderedAtomics) {
         return Some(compile::lacks(Feature::OrderedAtomics, caps, &format!("the order of {}", name()), inst.span));
     }
-    let wide = matches!(inst.op, atomics!()) && ScalarSet::WIDE.has(inst.element());
-    if wide && !(caps.has(Feature::Atomic64) && caps.arithmetic.has(inst.element())) {
+    let wide = matches!(inst.op, atomics!()) && inst.element().bits() == 64;
+    if wide && !(caps.has(Feature::Atomic64) && caps.arithmetic.has(inst.element().as_bits())) {
         return Some(compile::lacks(Feature::Atomic64, caps, &name(), inst.span));
     }
     let operands = inst.operands.iter().chain(&inst.results).map(|v| function.ty(*v));

@@ -1,8 +1,8 @@
 //! Integers of 8 and 16 bits live in `i32` and `u32`, as the same number.
 //!
 //! Invariant: a value of type `i8` is represented as an `i32` from -128 to 127, and one of type `u8` as a `u32` up to 255; likewise for 16
-//! bits. A result that can leave the range is wrapped at once. The short types remain only at loads, stores and bit casts of 16-bit floats,
-//! next to a conversion.
+//! bits. A result that can leave the range is wrapped at once. The short types remain only at loads, stores, atomic operations and bit casts of
+//! 16-bit floats, next to a conversion.
 
 use super::emit::{Emit, extend};
 use crate::rewrite::{Pass, Rewriter};
@@ -91,6 +91,12 @@ impl Pass for Narrow {
                 b.rewrite(inst, Op::Store, inst.ty, &[operands[0], operands[1], value]);
                 return Ok(Some(vec![]));
             }
+            atomics!() => {
+                let values: Vec<ValueId> = operands[2..].iter().map(|value| b.convert(ty, *value)).collect();
+                let all = [&operands[..2], &values].concat();
+                let results = b.rewrite(inst, inst.op, inst.ty, &all).into_iter();
+                return Ok(Some(results.map(|old| vec![b.convert(holder(ty), old)]).collect()));
+            }
             Op::Switch => return self.switch(r, inst).map(Some),
             Op::Convert => convert(b, source, ty, operands[0]),
             Op::Bitcast => bitcast(b, source, ty, operands[0]),
@@ -105,7 +111,6 @@ impl Pass for Narrow {
             | girih_ir::tile_operations!()
             | task_form!()
             | integer_arithmetic!()
-            | atomics!()
             | matrix_products!()
             | compares!()
             | more_arithmetic!()

@@ -7,6 +7,7 @@
 //! access its neighbours. Only widened shared and private memory has another layout, which no program can observe.
 
 use super::Context;
+use super::atomics;
 use super::emit::Emit;
 use super::short_integers::NARROW;
 use super::word_packing::{from_low_bits, to_low_bits};
@@ -113,10 +114,14 @@ struct Uses {
     stored: BTreeSet<Type>,
     /// Elements of fragments.
     fragments: BTreeSet<Scalar>,
-    /// Types of atomic accesses as the device makes them.
+    /// Types of atomic accesses.
+    updated: BTreeSet<Scalar>,
+    /// The same as the device makes them.
     atomic: BTreeSet<Scalar>,
     /// Whether `i32` atomics tell signs apart.
     signed: bool,
+    /// Whether atomics change parts of words.
+    parts: bool,
 }
 
 impl Views {
@@ -135,7 +140,7 @@ impl Views {
             let space = function.space(*memory);
             let view = uses.view(caps, space);
             let is_part = |ty: &Type| matches!(how(caps, view, space, *ty), How::SubWord(_));
-            if uses.stored.iter().any(is_part) {
+            if uses.parts || uses.stored.iter().any(is_part) {
                 views.partly_written.insert(*memory);
             }
             views.views.insert(*memory, view);
@@ -155,10 +160,12 @@ impl Uses {
                 self.plain.extend(inst.ty);
                 self.stored.extend(inst.ty.filter(|_| inst.op == Op::Store));
             }
-            (atomics!(), Scalar::F32) if !caps.has(Feature::AtomicFloat) => drop(self.atomic.insert(Scalar::U32)),
             (atomics!(), scalar) => {
                 self.signed |= scalar == Scalar::I32 && matches!(inst.op, Op::AtomicMin | Op::AtomicMax);
-                self.atomic.insert(scalar);
+                let view = atomics::view(caps, inst.op, scalar);
+                self.updated.insert(scalar);
+                self.atomic.insert(view);
+                self.parts |= view.bits() > scalar.bits();
             }
             (fragments!(), scalar) => drop(self.fragments.insert(scalar)),
             // Asynchronous operations and products of matrices exist only where memory is bytes; the rest has no memory.
@@ -181,8 +188,14 @@ impl Uses {
     }
 
     fn view(&self, caps: &Caps, space: Space) -> View {
+        if many_views(caps, space) && self.parts {
+            // Whoever reads a part of a word that others update as a whole reads it as a whole, too.
+            return View::One(Type::U32);
+        }
         if many_views(caps, space) {
-            return View::Any;
+            // An array of a workgroup is accessed as its own element only, buffers as anything.
+            let bits = self.atomic.first().filter(|_| space != Space::Global && self.atomic != self.updated);
+            return bits.map_or(View::Any, |scalar| View::One(scalar.as_bits().into()));
         }
         let stored = storable(caps, space);
         // What each access would be alone. Fragments lie in arrays of their element, or of words if nothing else accesses a part of a word.
@@ -197,21 +210,27 @@ impl Uses {
         alone.extend(self.fragments.iter().map(|s| Type::Scalar(*s)));
         let scalars: BTreeSet<Scalar> = alone.iter().filter_map(|t| t.element()).collect();
         let elements = self.plain.iter().filter_map(|t| t.element()).chain(self.fragments.iter().copied());
-        let widths: BTreeSet<u32> = elements.map(Scalar::bits).collect();
+        let widths: BTreeSet<u32> = elements.chain(self.updated.iter().copied()).map(Scalar::bits).collect();
         let short = |width: &u32| *width < 32 && !scalars.iter().all(|s| s.bits() == *width);
         match (alone.len(), widths.first()) {
             (0 | 1, _) if space == Space::Global => View::One(alone.pop_first().unwrap_or(Type::U32)),
-            (_, Some(width))
-                if space != Space::Global && widths.len() == 1 && self.atomic.is_empty() && short(width) =>
-            {
-                View::Widened(*width)
-            }
+            (_, Some(width)) if space != Space::Global && widths.len() == 1 && short(width) => View::Widened(*width),
             _ if scalars.len() == 1 && scalars.iter().all(|s| stored.has(*s)) => {
                 View::One(scalars.into_iter().next().unwrap_or(Scalar::U32).into())
             }
+            _ if self.is_wide() => View::One(Type::Scalar(Scalar::U64)),
             _ if self.signed && stored.has(Scalar::I32) => View::One(Type::I32),
             _ => View::One(same_lanes(&alone, &self.atomic).map_or(Type::U32, |n| Type::Vector(Scalar::U32, n))),
         }
+    }
+}
+
+impl Uses {
+    /// Whether atomics are of 64 bits, and whatever else is accessed has a multiple of them.
+    fn is_wide(&self) -> bool {
+        let elements = self.plain.iter().filter_map(|ty| ty.element());
+        let mut all = self.updated.iter().copied().chain(elements).chain(self.fragments.iter().copied());
+        !self.updated.is_empty() && all.all(|scalar| scalar.bits() == 64)
     }
 }
 
@@ -234,7 +253,7 @@ struct Storage<'a> {
 
 /// Place of an access: a memory and an index in units of the access's type.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+pub(super) struct Place {
     memory: ValueId,
     index: ValueId,
     offset: i32,
@@ -262,7 +281,7 @@ impl Pass for Storage<'_> {
                 Ok(Some(vec![]))
             }
             atomics!() => {
-                let result = self.atomic(&mut r.out, inst, view, &operands)?;
+                let result = self.atomic(&mut r.out, inst, view, (place, &operands[2..]))?;
                 Ok(Some(result.into_iter().map(|v| vec![v]).collect()))
             }
             fragments!() | asynchronous!() | matrix_products!() => {
@@ -340,69 +359,22 @@ impl Storage<'_> {
         b: &mut Builder,
         inst: &Inst,
         view: View,
-        operands: &[ValueId],
+        (place, values): (Place, &[ValueId]),
     ) -> Result<Option<ValueId>, Diagnostic> {
         let ty = inst.element();
+        let own = atomics::view(self.caps, inst.op, ty);
         let base = match view {
-            View::One(base) => base.element().unwrap_or(ty),
-            View::Any | View::Widened(_) => ty,
+            View::One(base) => base.element().unwrap_or(own),
+            View::Any => own,
+            View::Widened(_) => Scalar::U32,
         };
-        if ty.bits() == 64 && base != ty {
+        let packed = !matches!(view, View::Widened(_));
+        if (ty.bits() == 64) != (base.bits() == 64) {
             let what = format!("`{}.{ty}` on memory that is accessed as other types too", inst.op.name());
             return Err(super::lacks(self.caps, inst.span, &what, "use one type, or two memories"));
         }
-        let float = ty == Scalar::F32 && !(base == ty && self.caps.has(Feature::AtomicFloat));
-        let sign = base != ty && matches!(inst.op, Op::AtomicMin | Op::AtomicMax);
-        if float || sign {
-            let base = if base == Scalar::I32 { Scalar::I32 } else { Scalar::U32 };
-            return Ok(Some(exchange_loop(b, inst, base, operands)));
-        }
-        let mut cast = operands.to_vec();
-        for value in &mut cast[2..] {
-            *value = b.bitcast(base, *value);
-        }
-        let result = b.rewrite(inst, inst.op, Some(base.into()), &cast);
-        Ok(result.first().map(|v| b.bitcast(ty, *v)))
+        Ok(atomics::lower(b, self.caps, inst, (base, packed), place, values))
     }
-}
-
-/// An atomic update as a loop of compare-exchanges on a word; gives the old value.
-fn exchange_loop(b: &mut Builder, inst: &Inst, base: Scalar, operands: &[ValueId]) -> ValueId {
-    let [memory, index, value] = *operands else { unreachable!("an atomic update has one value") };
-    let ty = inst.element();
-    let op = match inst.op {
-        Op::AtomicMin => Op::Min,
-        Op::AtomicMax => Op::Max,
-        Op::AtomicAdd => Op::Add,
-        Op::AtomicLoad
-        | Op::AtomicStore
-        | Op::AtomicAnd
-        | Op::AtomicOr
-        | Op::AtomicXor
-        | Op::AtomicExchange
-        | Op::AtomicCompareExchange
-        | subgroup_positions!()
-        | votes!()
-        | shuffles!()
-        | reductions!()
-        | scans!()
-        | accesses!()
-        | matrix_products!()
-        | no_access_or_communication!() => {
-            unreachable!("`{}` has no floats, and no signs to tell apart", inst.op.name())
-        }
-    };
-    let first = b.rewrite(inst, Op::AtomicLoad, Some(base.into()), &[memory, index])[0];
-    let old = b.loop_with(&[first], &[base.into()], |b, params| {
-        let old = b.bitcast(ty, params[0]);
-        let new = b.op(op, ty, &[old, value]);
-        let new = b.bitcast(base, new);
-        let operands = [memory, index, params[0], new];
-        let found = b.rewrite(inst, Op::AtomicCompareExchange, Some(base.into()), &operands)[0];
-        let again = b.compare(Op::Ne, found, params[0]);
-        b.end(Op::While, &[again, found]);
-    });
-    b.bitcast(ty, old[0])
 }
 
 /// One of the accesses that make `inst`: `position`-th of those that element `place.index` consists of, `count` in all.
@@ -423,7 +395,14 @@ fn nth(b: &mut Builder, place: Place, count: u32, position: u32) -> Place {
 }
 
 /// An access of another type or at another place.
-fn access(b: &mut Builder, inst: &Inst, op: Op, ty: Type, place: Place, values: &[ValueId]) -> Option<ValueId> {
+pub(super) fn access(
+    b: &mut Builder,
+    inst: &Inst,
+    op: Op,
+    ty: Type,
+    place: Place,
+    values: &[ValueId],
+) -> Option<ValueId> {
     let is_kept = |a: &&Attr| a.kind() != AttrKind::Offset && op.row().attrs.contains(&a.kind());
     let mut attrs: Vec<Attr> = inst.attrs.iter().filter(is_kept).cloned().collect();
     if place.offset != 0 {
@@ -518,7 +497,7 @@ fn write(b: &mut Builder, inst: &Inst, place: Place, how: How, value: ValueId) {
 }
 
 /// The word in which an access of 1 or 2 bytes lies, and how far up.
-fn sub_word(b: &mut Builder, place: Place, bytes: u32) -> (Place, ValueId) {
+pub(super) fn sub_word(b: &mut Builder, place: Place, bytes: u32) -> (Place, ValueId) {
     let offset = b.like(place.index, i64::from(place.offset) as u64);
     let element = b.add(place.index, offset);
     // Elements a word: 4 or 2.

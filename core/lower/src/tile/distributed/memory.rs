@@ -363,8 +363,9 @@ impl Distributed<'_> {
             && !made_for.has(element)
         {
             let message = format!("`{}.{element}` is more than `{}` can do in one step", op.name(), self.caps.name);
-            return Err(Diagnostic::new(Code::NeedsFeature, inst.span, message)
-                .hint("use numbers of 32 bits, or a loop with `atomic_cas`"));
+            return Err(
+                Diagnostic::new(Code::NeedsFeature, inst.span, message).hint("use numbers of 16, 32 or 64 bits")
+            );
         }
         let buffer = r.value(self, inst.operands[0]);
         let indices = self.registers(r, inst.operands[1], layout)?;

@@ -79,8 +79,9 @@ impl Fallback<'_> {
         let girih_ir::ops::Suffix::Scalar(made_for) = op.row().suffix else { return Ok(vec![]) };
         if !made_for.has(element) {
             let message = format!("`{}.{element}` is more than `{}` can do in one step", op.name(), self.caps.name);
-            return Err(Diagnostic::new(Code::NeedsFeature, inst.span, message)
-                .hint("use numbers of 32 bits, or a loop with `atomic_cas`"));
+            return Err(
+                Diagnostic::new(Code::NeedsFeature, inst.span, message).hint("use numbers of 16, 32 or 64 bits")
+            );
         }
         let buffer = r.value(self, inst.operands[0]);
         let [index, first, second] = [1, 2, 3].map(|i| self.block(r, inst.operands[i]));

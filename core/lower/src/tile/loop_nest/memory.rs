@@ -262,8 +262,9 @@ impl LoopNest<'_> {
         let Suffix::Scalar(made_for) = op.row().suffix else { return Ok(()) };
         if !made_for.has(element) {
             let message = format!("`{}.{element}` is more than `{}` can do in one step", op.name(), self.caps.name);
-            return Err(Diagnostic::new(Code::NeedsFeature, inst.span, message)
-                .hint("use numbers of 32 bits, or a loop with `atomic_cas`"));
+            return Err(
+                Diagnostic::new(Code::NeedsFeature, inst.span, message).hint("use numbers of 16, 32 or 64 bits")
+            );
         }
         self.settle(r, None)?;
         let mut attrs: Vec<Attr> =

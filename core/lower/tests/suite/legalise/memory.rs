@@ -208,3 +208,85 @@ fn wide_atomics_are_refused_by_name() {
         }
     }
 }
+
+/// What atomics compute with, by operation: 16 bits and more, of which only those of 64 need the device's help.
+#[test]
+fn atomics_of_short_numbers_and_floats() {
+    let short = [Scalar::I16, Scalar::U16];
+    let floats = [Scalar::F16, Scalar::Bf16, Scalar::F32];
+    for (updates, types) in [
+        (&["add", "min", "max", "exchange"][..], [&short[..], &floats].concat()),
+        (&["and", "or", "xor"], short.to_vec()),
+    ] {
+        for (update, ty) in updates.iter().flat_map(|update| types.iter().map(move |ty| (update, ty))) {
+            // Neighbours in a word, one invocation after the other.
+            let source = format!(
+                "kernel @k(%m: buffer, %by: buffer, %to: buffer) workgroup(8) {{\n  %i = local_index\n  \
+                 %old = atomic.{update}.{ty} %m[%i + 1], (load.{ty} %by[%i])\n  store.{ty} %to[%i], %old\n  \
+                 barrier spaces(global)\n  store.{ty} %to[%i + 8], (load.{ty} %m[%i])\n}}\n"
+            );
+            let (edges, size) = (edges(*ty), ty.bytes() as usize);
+            let pick =
+                |first: usize| pack(&std::array::from_fn::<u64, 12, _>(|i| edges[(first + 5 * i) % edges.len()]), *ty);
+            same_everywhere(&source, 1, &[pick(2), pick(0), vec![0; 16 * size]], &[], |_| 32);
+        }
+    }
+}
+
+#[test]
+fn compare_exchanges_of_short_numbers_and_floats() {
+    for ty in [Scalar::I16, Scalar::U16, Scalar::F16, Scalar::Bf16, Scalar::F32] {
+        // Every second one expects what is there. Zeros of both signs are not the same.
+        let source = format!(
+            "kernel @k(%m: buffer, %expected: buffer, %to: buffer) workgroup(8) {{\n  shared %s: {ty}[8]\n  %i = local_index\n  \
+             store.{ty} %s[%i], (load.{ty} %m[%i])\n  barrier\n  %e = load.{ty} %expected[%i]\n  \
+             %a = atomic.compare_exchange.{ty} %m[%i], %e, (load.{ty} %expected[7])\n  \
+             %b = atomic.compare_exchange.{ty} %s[%i], %e, (load.{ty} %expected[7])\n  barrier spaces(shared, global)\n  \
+             store.{ty} %to[%i], %a\n  store.{ty} %to[%i + 8], %b\n  store.{ty} %to[%i + 16], (load.{ty} %s[%i])\n}}\n"
+        );
+        let edges = edges(ty);
+        let there: Vec<u64> = (0..8).map(|i| edges[i % edges.len()]).collect();
+        let expected: Vec<u64> =
+            (0..8).map(|i| if i % 2 == 0 { there[i] } else { edges[(i + 1) % edges.len()] }).collect();
+        let buffers = [pack(&there, ty), pack(&expected, ty), vec![0; 24 * ty.bytes() as usize]];
+        same_everywhere(&source, 1, &buffers, &[], |_| 32);
+    }
+}
+
+#[test]
+fn atomic_loads_and_stores_of_parts_of_words() {
+    for ty in [Scalar::I16, Scalar::U16] {
+        let source = format!(
+            "kernel @k(%m: buffer, %to: buffer) workgroup(8) {{\n  %i = local_index\n  %a = atomic.load.{ty} %m[%i]\n  \
+             atomic.store.{ty} %m[%i], (add.{ty} %a, 7)\n  barrier spaces(global)\n  store.{ty} %to[%i], (load.{ty} %m[7])\n}}\n"
+        );
+        same_everywhere(&source, 1, &[pack(&edges(ty)[..8], ty), vec![0; 16]], &[], |_| 32);
+    }
+}
+
+#[test]
+fn doubles_are_added_and_exchanged_where_words_of_their_length_are() {
+    let source = "kernel @k(%m: buffer, %to: buffer) workgroup(4) {
+  %i = local_index
+  store.f64 %to[%i], (atomic.add.f64 %m[%i], (load.f64 %m[%i + 4]))
+  store.f64 %to[%i + 4], (atomic.max.f64 %m[%i + 4], -0.5)
+  store.f64 %to[%i + 8], (atomic.compare_exchange.f64 %m[%i], 3.0, 7.5)
+  barrier spaces(global)
+  store.f64 %to[%i + 12], (load.f64 %m[%i])
+}
+";
+    let module = parse(source);
+    let numbers: Vec<u64> =
+        [1.0f64, 0.25, -3.0, 1e300, 2.0, -0.75, f64::NAN, 1e308].iter().map(|x| x.to_bits()).collect();
+    let buffers = [pack(&numbers, Scalar::F64), vec![0; 128]];
+    for caps in profiles() {
+        let expected = run(&module, &Setting { caps: None, subgroup: 32, grid: 1 }, &buffers, &[]).expect("written");
+        match run(&module, &Setting { caps: Some(&caps), subgroup: 32, grid: 1 }, &buffers, &[]) {
+            Ok(found) => assert_eq!(expected, found, "{}", caps.name),
+            Err(errors) => {
+                assert!(errors.iter().all(|e| e.code == Code::NeedsFeature), "{errors:#?}");
+                assert!(!(caps.has(girih_ir::Feature::Atomic64) && caps.arithmetic.has(Scalar::F64)), "{}", caps.name);
+            }
+        }
+    }
+}

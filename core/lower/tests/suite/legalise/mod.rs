@@ -21,11 +21,12 @@ pub fn profiles() -> Vec<Caps> {
     let more = ScalarSet::of(&[Scalar::I64, Scalar::U64, Scalar::F16, Scalar::F64]);
     lavapipe.name = "lavapipe".into();
     lavapipe.arithmetic = lavapipe.arithmetic.or(more);
+    lavapipe.atomic_floats = ScalarSet::of(&[Scalar::F32]);
     lavapipe.storage = lavapipe.storage.or(more);
     lavapipe.local_storage = lavapipe.local_storage.or(more);
     lavapipe.buffer_views = true;
     lavapipe.subgroup = SubgroupWidths { min: 8, max: 8 };
-    let lavapipe = lavapipe.with(Feature::Subgroups).with(Feature::Atomic64).with(Feature::AtomicFloat);
+    let lavapipe = lavapipe.with(Feature::Subgroups).with(Feature::Atomic64);
     let mut bare = Caps::web();
     bare.name = "bare".into();
     bare.storage = ScalarSet::of(&[Scalar::U32]);

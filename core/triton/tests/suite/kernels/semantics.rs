@@ -254,6 +254,21 @@ tl.debug_barrier()\ntl.store(y + at, (tl.load(x + at) * 4).to(tl.int32))\ntl.sto
     ints("tl.store(x, -2.0)\nold = tl.atomic_max(x, 2.5)\ntl.store(y, old)\ntl.store(y + 1, tl.load(x) * 2)", &[-2, 5]);
 }
 
+/// Neighbours in a word are added to at once, by 256 elements; each sum is exact in 11 bits.
+#[test]
+fn short_floats_are_added_to_beside_each_other() {
+    for ty in ["float16", "bfloat16", "float64"] {
+        let text = format!(
+            "import triton\nimport triton.language as tl\n
+@triton.jit\ndef k(x, y):\n    at = tl.arange(0, 256)\n    p = x.to(tl.pointer_type(tl.{ty}))
+    tl.store(p + tl.arange(0, 8), tl.arange(0, 8).to(tl.{ty}))\n    tl.debug_barrier()\n    tl.atomic_add(p + at % 4, 0.5, mask=at < 128)
+    tl.debug_barrier()\n    tl.store(y + tl.arange(0, 8), tl.load(p + tl.arange(0, 8)).to(tl.float32))\n"
+        );
+        let found = launch(&text, "k", [1; 3], &[("x", zeros(16)), ("y", zeros(8))]);
+        assert_eq!(found[1], [16.0, 17.0, 18.0, 19.0, 4.0, 5.0, 6.0, 7.0], "{ty}");
+    }
+}
+
 #[test]
 fn memory() {
     ints("tl.store(y + at, at, mask=at < n)", &[0, 1, 2, 3, 4, 0, 0]);
