@@ -5,10 +5,15 @@
 //! | [`accumulate`] | to add to the result, or to combine it by another operation of that kind |
 //! | [`chains`] | to put the result into a new cell |
 //!
+//! And the other way round: loops whose iterations only have a sum in common become recursion ([`ranges`](mod@ranges)), for that runs in parallel. What
+//! only becomes part of a result is found by [`parts`].
+//!
 //! Invariant: a function gives what it gave.
 
 pub(crate) mod accumulate;
 pub mod chains;
+pub(crate) mod parts;
+pub mod ranges;
 
 use girih_base::hash::FastMap;
 use girih_ir::{Def, Function, Inst, InstId, Op, RegionId, Type, Value, ValueId};

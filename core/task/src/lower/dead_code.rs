@@ -22,7 +22,7 @@ fn used(function: &Function) -> HashSet<ValueId> {
 }
 
 /// Removes instructions without effect whose results nobody needs; whether there were any.
-pub(super) fn remove_unused(function: &mut Function) -> bool {
+pub(crate) fn remove_unused(function: &mut Function) -> bool {
     let used = used(function);
     let Function { insts, regions, .. } = function;
     let mut removed = false;

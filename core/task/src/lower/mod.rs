@@ -51,6 +51,7 @@ mod writer;
 
 use super::discover::{Discovered, Place};
 use super::flow::{Callee, Flow, Instance, LambdaRef, Outside, Root, Set, ShapeId, Site, What};
+use super::loops::ranges::ranges;
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_base::name::Name;
@@ -64,6 +65,7 @@ use represent::{Repr, Results};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use words::Immediate;
 
+pub(crate) use dead_code::remove_unused;
 pub(crate) use specialisations::Unit;
 pub use traps::Trap;
 
@@ -261,6 +263,7 @@ pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], for_threads: bool)
     let Lowering { mut module, traps, tables, .. } = lowering;
     let exported: Vec<FunctionId> = roots.iter().map(|root| root.function).chain([entry, apply, force]).collect();
     wraparound::wrap_late(&mut module, &exported);
+    ranges(&mut module);
     Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host, roots })
 }
 

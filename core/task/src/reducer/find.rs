@@ -6,8 +6,9 @@
 //! execution*, 2009.) Numbers of 24 bits are not in the way: within such functions they wrap around late.
 
 use crate::Refusal;
+use crate::loops::parts::{Places, Search};
 use girih_ir::ops::Effect;
-use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Scalar, Type, ValueId};
+use girih_ir::{Function, FunctionId, Inst, Module, Op, RegionId, Scalar, Type, ValueId};
 use std::collections::{HashMap, HashSet};
 
 /// The operation of a tally: associative and commutative, and there are atomics of it. It works on words; signs do not matter to it.
@@ -80,8 +81,7 @@ pub(super) fn find(module: &Module, ids: &[FunctionId], framed: &HashSet<Functio
     for id in ids {
         let function = &module.functions[*id];
         check(function, ids, framed)?;
-        let places = Places::of(function);
-        found.sums.insert(*id, places.sums(ids, ty, &mut op)?);
+        found.sums.insert(*id, sums(function, ids, ty, &mut op)?);
     }
     found.monoid = Monoid(op.ok_or(Refusal::new("its calls are a chain"))?);
     Ok(found)
@@ -127,84 +127,18 @@ fn leaves(function: &Function, region: RegionId, ids: &[FunctionId]) -> bool {
     found
 }
 
-/// Where a function's instructions stand, and where its values are used.
-struct Places<'m> {
-    function: &'m Function,
-    region: HashMap<InstId, RegionId>,
-    around: HashMap<RegionId, InstId>,
-    uses: HashMap<ValueId, Vec<(InstId, usize)>>,
-}
-
-impl<'m> Places<'m> {
-    fn of(function: &'m Function) -> Places<'m> {
-        let (region, around, uses) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut places = Places { function, region, around, uses };
-        places.visit(function.body);
-        places
-    }
-    fn visit(&mut self, region: RegionId) {
-        let function = self.function;
-        for id in &function.regions[region].insts {
-            self.region.insert(*id, region);
-            let inst = &function.insts[*id];
-            for (i, operand) in inst.operands.iter().enumerate() {
-                self.uses.entry(*operand).or_default().push((*id, i));
-            }
-            for inner in &inst.regions {
-                self.around.insert(*inner, *id);
-                self.visit(*inner);
-            }
-        }
-    }
-
-    /// The values that become part of what the function gives and of nothing else, from its calls on.
-    fn sums(&self, ids: &[FunctionId], ty: Scalar, found: &mut Option<Op>) -> Result<HashSet<ValueId>, Refusal> {
-        let function = self.function;
-        let mut sums = HashSet::new();
-        let mut next: Vec<ValueId> = vec![];
-        for inst in self.region.keys().map(|id| &function.insts[*id]) {
-            let own = inst.callee().is_some_and(|callee| ids.contains(&callee));
-            if own && matches!(inst.op, Op::Call | Op::Join) {
-                next.extend(inst.results.iter().copied());
-            }
-        }
-        while let Some(value) = next.pop() {
-            if sums.insert(value) {
-                next.extend(self.part(value, ty, found)?);
-            }
-        }
-        Ok(sums)
-    }
-
-    /// What a part of the result becomes part of; none at the end.
-    fn part(&self, value: ValueId, ty: Scalar, found: &mut Option<Op>) -> Result<Option<ValueId>, Refusal> {
-        let function = self.function;
-        let refused = Err(Refusal::new("what its calls give is not just put together"));
-        let Some([(user, position)]) = self.uses.get(&value).map(Vec::as_slice) else { return refused };
-        let Def::Result(made, _) = function.values[value].def else { return refused };
-        let place = self.region.get(user);
-        if place != self.region.get(&made) {
-            return refused;
-        }
-        let inst = &function.insts[*user];
-        match inst.op {
-            Op::Return => Ok(None),
-            Op::Yield => {
-                let Some(around) = place.and_then(|region| self.around.get(region)) else { return refused };
-                let around = &function.insts[*around];
-                match around.op {
-                    Op::If | Op::Switch => Ok(around.results.get(*position).copied()),
-                    _other => refused,
-                }
-            }
-            op if atomic(op).is_some()
-                && inst.ty == Some(Type::Scalar(ty))
-                && found.is_none_or(|found| found == op) =>
-            {
-                *found = Some(op);
-                Ok(inst.results.first().copied())
-            }
-            _other => refused,
-        }
-    }
+/// The values of a function that become part of what it gives and of nothing else, from its calls of these functions on.
+fn sums(
+    function: &Function,
+    ids: &[FunctionId],
+    ty: Scalar,
+    found: &mut Option<Op>,
+) -> Result<HashSet<ValueId>, Refusal> {
+    let places = Places::of(function);
+    let own = |inst: &&Inst| {
+        matches!(inst.op, Op::Call | Op::Join) && inst.callee().is_some_and(|callee| ids.contains(&callee))
+    };
+    let starts: Vec<ValueId> = places.insts().filter(own).flat_map(|inst| inst.results.iter().copied()).collect();
+    let search = Search { is_op: |op| atomic(op).is_some(), ty, carried: None, ignored: &HashSet::new() };
+    places.parts(&starts, &search, found).ok_or(Refusal::new("what its calls give is not just put together"))
 }

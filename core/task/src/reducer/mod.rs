@@ -6,6 +6,7 @@
 //!
 //! | file | its idea |
 //! |---|---|
+//! | [`traps`] | loops and functions that may trap |
 //! | [`open`] | functions that are a loop |
 //! | [`find`](mod@find) | functions that are a tally |
 //! | [`code`] | what a call does until its own calls begin |
@@ -26,6 +27,7 @@ mod open;
 mod planner;
 pub mod runner;
 mod stack;
+mod traps;
 
 use crate::{Failure, Refusal};
 use find::Found;
@@ -82,6 +84,7 @@ pub fn lower(module: &Module, entry: FunctionId, form: &Form) -> Result<Reducers
     let before = module.functions.len();
     let is_recursive = girih_base::cycles::on_cycle(&callees(module));
     let mut module = module.clone();
+    traps::as_numbers(&mut module, entry);
     open::open_loops(&mut module, |id| is_recursive[id]);
     let module = &module;
     let edges = callees(module);

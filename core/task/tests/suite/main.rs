@@ -9,4 +9,5 @@ mod forkjoin;
 mod heap;
 mod lower;
 mod math;
+mod ranges;
 mod unboxing;

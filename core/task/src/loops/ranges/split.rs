@@ -1,0 +1,333 @@
+//! The two functions that a loop over a range becomes: one that counts the iterations, and one that halves them.
+//!
+//! Invariant: both count iterations in numbers of 24 bits, which no loop over such a number exceeds.
+
+use super::super::add_results;
+use super::form::{Exit, Form, LOW, Role, in_loop, neutral};
+use crate::lower::remove_unused;
+use girih_base::hash::FastMap;
+use girih_base::name::Name;
+use girih_ir::attrs::ParamAttrs;
+use girih_ir::{Builder, Def, Function, FunctionId, Inst, Op, Type, Value, ValueId};
+
+/// The function, which leaves the iterations to its parts.
+pub(super) fn whole(function: &Function, form: &Form, part: FunctionId) -> Function {
+    let mut b = Builder::new(function.clone());
+    let body = b.function.body;
+    let before = std::mem::take(&mut b.function.regions[body].insts);
+    b.region = body;
+    let initial = &form.function.insts[form.around].operands;
+    let initial: Vec<ValueId> = initial.iter().map(|value| outside(&mut b, form, *value)).collect();
+    let with = match form.function.values[form.exit.with].def {
+        Def::Argument(_, at) => initial[at as usize],
+        _outside => outside(&mut b, form, form.exit.with),
+    };
+    let (trip, ends) = trip(&mut b, form, initial[form.exit.induction], with);
+    match ends {
+        None => by_parts(&mut b, form, part, &initial, trip),
+        Some(ends) => {
+            let otherwise = |b: &mut Builder| b.end(Op::Yield, &[]);
+            b.if_else(ends, &[], |b| by_parts(b, form, part, &initial, trip), otherwise);
+            b.function.regions[body].insts.extend(before);
+        }
+    }
+    let mut function = b.function;
+    while remove_unused(&mut function) {}
+    function
+}
+
+/// Gives what all iterations give.
+fn by_parts(b: &mut Builder, form: &Form, part: FunctionId, initial: &[ValueId], trip: ValueId) {
+    let results = sums(form);
+    let mut operands: Vec<ValueId> =
+        initial.iter().zip(&form.roles).filter(|(_, role)| !is_sum(role)).map(|(value, _)| *value).collect();
+    operands.extend(form.captured());
+    operands.push(trip);
+    let starts: Vec<ValueId> =
+        initial.iter().zip(&form.roles).filter(|(_, role)| is_sum(role)).map(|(v, _)| *v).collect();
+    let zero = b.u32(0);
+    let is_empty = b.op(Op::Eq, Type::U32, &[trip, zero]);
+    let ops = ops(form);
+    let found = b.if_else(
+        is_empty,
+        &results,
+        |b| b.end(Op::Yield, &starts),
+        |b| {
+            let found = b.call(part, &results, &operands);
+            let mut given = vec![];
+            for ((start, found), op) in starts.iter().zip(found).zip(&ops) {
+                given.push(combined(b, *op, *start, found));
+            }
+            b.end(Op::Yield, &given);
+        },
+    );
+    let mut found = found.into_iter();
+    let last: Vec<ValueId> = (0..form.roles.len())
+        .map(|at| match form.roles[at] {
+            Role::Stays => initial[at],
+            Role::Induction { .. } => advanced(b, form, at, initial[at], trip),
+            Role::Sum(_) => found.next().unwrap_or(initial[at]),
+        })
+        .collect();
+    let given = at_the_end(b, form, &last);
+    b.end(Op::Return, &given);
+}
+
+/// Two sums together.
+fn combined(b: &mut Builder, op: Op, x: ValueId, y: ValueId) -> ValueId {
+    let ty = b.ty(x);
+    let nothing = neutral(op) & ty.element().map_or(u64::MAX, |scalar| scalar.mask());
+    match (b.function.as_constant(x), b.function.as_constant(y)) {
+        (Some(known), _) if known == nothing => y,
+        (_, Some(known)) if known == nothing => x,
+        _both => b.op(op, ty, &[x, y]),
+    }
+}
+
+/// The operations of the sums.
+fn ops(form: &Form) -> Vec<Op> {
+    let op = |role: &Role| if let Role::Sum(op) = role { Some(*op) } else { None };
+    form.roles.iter().filter_map(op).collect()
+}
+
+fn is_sum(role: &Role) -> bool {
+    matches!(role, Role::Sum(_))
+}
+
+/// The types of what is put together.
+fn sums(form: &Form) -> Vec<Type> {
+    let params = form.carried().iter().zip(&form.roles);
+    params.filter(|(_, role)| is_sum(role)).map(|(param, _)| form.function.ty(*param)).collect()
+}
+
+/// A parameter or a constant of the loop's function, in the function from which it was made.
+fn outside(b: &mut Builder, form: &Form, value: ValueId) -> ValueId {
+    let ty = form.function.ty(value);
+    match form.function.as_constant(value) {
+        Some(bits) => b.function.constant(ty, bits),
+        None => value,
+    }
+}
+
+/// A number so many iterations later.
+fn advanced(b: &mut Builder, form: &Form, at: usize, value: ValueId, iterations: ValueId) -> ValueId {
+    let Role::Induction { step, masked } = form.roles[at] else { return value };
+    let mut way = iterations;
+    if step.abs() != 1 {
+        let by = b.u32(step.unsigned_abs() as u32);
+        way = b.op(Op::Mul, Type::U32, &[way, by]);
+    }
+    let moved = b.op(if step < 0 { Op::Sub } else { Op::Add }, Type::U32, &[value, way]);
+    if masked { low(b, moved) } else { moved }
+}
+
+fn low(b: &mut Builder, value: ValueId) -> ValueId {
+    let mask = b.u32(LOW as u32);
+    b.op(Op::And, Type::U32, &[value, mask])
+}
+
+/// How many iterations there are, and, where that is not certain, whether the loop ends at all.
+fn trip(b: &mut Builder, form: &Form, from: ValueId, with: ValueId) -> (ValueId, Option<ValueId>) {
+    let Exit { test, induction, .. } = form.exit;
+    let step = match form.roles[induction] {
+        Role::Induction { step, .. } => step,
+        Role::Stays | Role::Sum(_) => 1,
+    };
+    let ends = b.op(test, Type::U32, &[from, with]);
+    let (high, low_end) = if step < 0 { (from, with) } else { (with, from) };
+    let mut distance = high;
+    if b.function.as_constant(low_end) != Some(0) {
+        distance = b.op(Op::Sub, Type::U32, &[high, low_end]);
+        distance = low(b, distance);
+    }
+    let by = b.u32(step.unsigned_abs() as u32);
+    let one = b.u32(1);
+    let zero = b.u32(0);
+    let is_strict = matches!(test, Op::Lt | Op::Gt);
+    let count = if step.abs() == 1 {
+        if is_strict { b.op(Op::Add, Type::U32, &[distance, one]) } else { distance }
+    } else if is_strict {
+        let steps = b.op(Op::Div, Type::U32, &[distance, by]);
+        b.op(Op::Add, Type::U32, &[steps, one])
+    } else {
+        let more = b.u32(step.unsigned_abs() as u32 - 1);
+        let distance = b.op(Op::Add, Type::U32, &[distance, more]);
+        b.op(Op::Div, Type::U32, &[distance, by])
+    };
+    let trip = b.op(Op::Select, Type::U32, &[ends, zero, count]);
+    // Nothing is less than 0, nor more than all.
+    let never = match test {
+        Op::Lt => Some(zero),
+        Op::Gt => Some(b.u32(LOW as u32)),
+        _met => None,
+    };
+    let never =
+        never.filter(|never| b.function.as_constant(with).is_none_or(|k| Some(k) == b.function.as_constant(*never)));
+    (trip, never.map(|never| b.op(Op::Ne, Type::U32, &[with, never])))
+}
+
+/// What the loop gives when it carries these numbers at its end.
+fn at_the_end(b: &mut Builder, form: &Form, last: &[ValueId]) -> Vec<ValueId> {
+    let looped = &form.function;
+    let mut stands: FastMap<ValueId, ValueId> = form.carried().iter().copied().zip(last.iter().copied()).collect();
+    let body = &looped.regions[form.body()].insts;
+    let until = body.iter().position(|id| *id == form.exit.branch).unwrap_or(0);
+    let ending = &looped.regions[looped.insts[form.exit.branch].regions[form.exit.ends]].insts;
+    let mut operands = vec![];
+    for id in body[..until].iter().chain(ending) {
+        let inst = &looped.insts[*id];
+        operands = inst
+            .operands
+            .iter()
+            .map(|value| match stands.get(value) {
+                Some(value) => *value,
+                None => outside(b, form, *value),
+            })
+            .collect();
+        if inst.op != Op::Break {
+            let types: Vec<Type> = inst.results.iter().map(|value| looped.ty(*value)).collect();
+            let copy = Inst { operands: operands.clone().into(), results: Default::default(), ..inst.clone() };
+            let made = b.push(copy, &types);
+            let made = b.function.insts[made].results.clone();
+            stands.extend(inst.results.iter().copied().zip(made));
+        }
+    }
+    operands
+}
+
+/// The function of parts of a range: parameters are the numbers that are no sums, those of the function that the loop reads, and how many iterations
+/// there are.
+pub(super) fn part(form: Form, id: FunctionId, grain: u32) -> Function {
+    let results = sums(&form);
+    let ops = ops(&form);
+    let mut function = form.function.clone();
+    let span = function.span;
+    function.name = Name::from(format!("{}.part", function.name));
+    function.results = results.clone();
+    let mut params = vec![];
+    let mut starts = vec![];
+    for (param, role) in form.carried().iter().zip(&form.roles) {
+        let ty = function.ty(*param);
+        if let Role::Sum(op) = role {
+            let bits = neutral(*op) & ty.element().map_or(u64::MAX, |scalar| scalar.mask());
+            starts.push(function.constant(ty, bits));
+        } else {
+            let value = function.values.push(Value { ty, name: None, def: Def::Param(ParamAttrs::default()) });
+            params.push(value);
+            starts.push(value);
+        }
+    }
+    let length = function.values.push(Value { ty: Type::U32, name: None, def: Def::Param(ParamAttrs::default()) });
+    let captured = form.captured();
+    function.params = params.iter().chain(&captured).copied().chain([length]).collect();
+    if grain == 1 {
+        one(&mut function, &form, &starts)
+    } else {
+        loop_over(&mut function, &form, &starts, length)
+    }
+
+    // Before it: two halves, if there are more iterations than a part has.
+    let mut b = Builder::new(function);
+    b.span = span;
+    let body = b.function.body;
+    let after = std::mem::take(&mut b.function.regions[body].insts);
+    b.region = body;
+    let most = b.u32(grain);
+    let long = b.op(Op::Gt, Type::U32, &[length, most]);
+    b.if_else(
+        long,
+        &[],
+        |b| {
+            let one = b.u32(1);
+            let half = b.op(Op::Shr, Type::U32, &[length, one]);
+            let rest = b.op(Op::Sub, Type::U32, &[length, half]);
+            let first: Vec<ValueId> = params.iter().chain(&captured).copied().chain([half]).collect();
+            let token = b.fork(id, &first);
+            let moved = (0..form.roles.len()).filter(|at| !is_sum(&form.roles[*at]));
+            let mut second: Vec<ValueId> = vec![];
+            for (at, param) in moved.zip(&params) {
+                let value = advanced(b, &form, at, *param, half);
+                second.push(value);
+            }
+            second.extend(&captured);
+            second.push(rest);
+            let right = b.call(id, &results, &second);
+            let left = b.join(id, &results, token);
+            let mut given = vec![];
+            for ((left, right), op) in left.iter().zip(&right).zip(&ops) {
+                given.push(combined(b, *op, *left, *right));
+            }
+            b.end(Op::Return, &given);
+        },
+        |b| b.end(Op::Yield, &[]),
+    );
+    b.function.regions[body].insts.extend(after);
+    let mut function = b.function;
+    while remove_unused(&mut function) {}
+    function
+}
+
+/// What an iteration gives on, of the sums.
+fn carried_sums(form: &Form, operands: &[ValueId]) -> Vec<ValueId> {
+    operands.iter().zip(&form.roles).filter(|(_, role)| is_sum(role)).map(|(value, _)| *value).collect()
+}
+
+/// The body once, as the function's own.
+fn one(function: &mut Function, form: &Form, starts: &[ValueId]) {
+    let stands: FastMap<ValueId, ValueId> = form.carried().iter().copied().zip(starts.iter().copied()).collect();
+    for id in &form.again {
+        let inst = &function.insts[*id];
+        let given = carried_sums(form, &inst.operands);
+        function.insts[*id] = Inst::new(Op::Return, None, &given, inst.span);
+    }
+    for inst in function.insts.iter_mut() {
+        inst.operands.iter_mut().for_each(|value| *value = stands.get(value).copied().unwrap_or(*value));
+    }
+    let body = form.body();
+    function.regions[body].insts.retain(|id| *id != form.exit.branch);
+    function.regions[body].params.clear();
+    function.body = body;
+}
+
+/// A loop that counts its iterations instead of testing a number.
+fn loop_over(function: &mut Function, form: &Form, starts: &[ValueId], length: ValueId) {
+    let (body, span) = (form.body(), function.span);
+    let mut operands = starts.to_vec();
+    operands.push(length);
+    function.insts[form.around].operands = operands.into();
+    let position = function.regions[body].params.len() as u32;
+    let left = function.values.push(Value { ty: Type::U32, name: None, def: Def::Argument(body, position) });
+    function.regions[body].params.push(left);
+    let (zero, one) = (function.constant(Type::U32, 0), function.constant(Type::U32, 1));
+
+    let test = function.insts.push(Inst::new(
+        if form.exit.ends == 0 { Op::Eq } else { Op::Ne },
+        Some(Type::U32),
+        &[left, zero],
+        span,
+    ));
+    let is_over = add_results(function, test, &[Type::BOOL])[0];
+    function.insts[form.exit.branch].operands[0] = is_over;
+    let at = function.regions[body].insts.iter().position(|id| *id == form.exit.branch).unwrap_or(0);
+    function.regions[body].insts.insert(at, test);
+
+    let ending = function.insts[form.exit.branch].regions[form.exit.ends];
+    let sums = carried_sums(form, form.carried());
+    let end = function.insts.push(Inst::new(Op::Break, None, &sums, span));
+    function.regions[ending].insts = vec![end];
+
+    let mut places = vec![];
+    in_loop(&form.function, body, &mut |region, id| places.extend(form.again.contains(&id).then_some((region, id))));
+    for (region, id) in places {
+        let count = function.insts.push(Inst::new(Op::Sub, Some(Type::U32), &[left, one], span));
+        let next = add_results(function, count, &[Type::U32])[0];
+        function.insts[id].operands.push(next);
+        let at = function.regions[region].insts.len() - 1;
+        function.regions[region].insts.insert(at, count);
+    }
+    function.insts[form.around].results.clear();
+    let results = function.results.clone();
+    let given = add_results(function, form.around, &results);
+    let end = function.regions[function.body].insts[1];
+    function.insts[end].operands = given.into();
+}

@@ -1,0 +1,192 @@
+//! Loops over ranges of numbers: functions of each form become recursion that halves the range, and give what they gave.
+
+use girih_base::span::SourceId;
+use girih_ir::{Module, Op, Verified, text, verify};
+use girih_machine::tasks::{TaskMachine, TaskSettings};
+use girih_runtime::{Runner, TaskOptions};
+use girih_task::loops::ranges::ranges;
+
+const CHECKED: TaskSettings = TaskSettings { checked: true, seed: None, fuel: Some(20_000) };
+
+fn parsed(source: &str) -> Verified<Module> {
+    let module = text::parse(SourceId::new(0), source).unwrap_or_else(|errors| panic!("{errors:#?}\n{source}")).module;
+    verify(module).unwrap_or_else(|errors| panic!("{errors:#?}\n{source}"))
+}
+
+/// What `@g` gives; nothing if it does not end soon, or fails.
+fn call(module: &Verified<Module>, arguments: &[u32]) -> Option<Vec<u32>> {
+    let g = module.find("g").expect("it has the function");
+    let mut machine = TaskMachine::new(module, TaskOptions::default(), CHECKED).expect("there is memory");
+    machine.call(g, arguments).ok()
+}
+
+fn has_fork(module: &Module) -> bool {
+    let mut found = false;
+    for function in module.functions.iter() {
+        function.walk(function.body, &mut |_, inst| found |= inst.op == Op::Fork);
+    }
+    found
+}
+
+/// The module changed, or none if nothing in it is a range; what it gives is what it gave.
+fn changed(source: &str, calls: &[[u32; 3]]) -> Option<(usize, String)> {
+    let module = parsed(source);
+    let mut changed = Module::clone(&module);
+    ranges(&mut changed);
+    if changed.functions.len() == module.functions.len() {
+        return None;
+    }
+    let printed = text::print(&changed);
+    assert!(has_fork(&changed), "{printed}");
+    let changed = verify(changed).unwrap_or_else(|errors| panic!("{printed}\n{errors:#?}"));
+    let mut ended = 0;
+    for arguments in calls {
+        if let Some(before) = call(&module, arguments) {
+            ended += 1;
+            assert_eq!(Some(before), call(&changed, arguments), "{arguments:?}\n{source}\n{printed}");
+        }
+    }
+    Some((ended, printed))
+}
+
+/// Calls with ranges of no, one, few and many numbers, in both directions.
+fn calls() -> Vec<[u32; 3]> {
+    let ends = [(0, 0), (1, 0), (0, 1), (5, 1), (2, 9), (90, 7), (11, 100), (3, 16_777_210), (16_777_213, 5), (700, 2)];
+    ends.iter().flat_map(|(from, to)| [[*from, *to, 3], [*from, *to, 10]]).collect()
+}
+
+fn recursion(test: &str, (step, by): (&str, u32), op: &str, k: &str) -> String {
+    format!(
+        "fn @g(%i: u32, %k: u32, %s: u32) -> u32 {{
+  %c = {test}.u32 %i, {k}
+  if %c {{
+    %b = mul.u32 %i, %s
+    return %b
+  }}
+  %n = {step}.u32 %i, {by}
+  %m = and.u32 %n, 16777215
+  %r = call @g(%m, %k, %s)
+  %v = xor.u32 %i, %s
+  %e = and.u32 %v, 1
+  %o = eq.u32 %e, 0
+  if %o {{
+    %w = {op}.u32 %v, %r
+    return %w
+  }}
+  return %r
+}}
+"
+    )
+}
+
+fn carried(test: &str, (step, by): (&str, u32), op: &str, k: &str) -> String {
+    // The loop goes on where the test does not hold; another number goes its own way beside.
+    format!(
+        "fn @g(%i: u32, %k: u32, %s: u32) -> u32 {{
+  %r: u32 = loop (%a: u32 = %i, %t: u32 = 7, %u: u32 = %s) {{
+    %c = {test}.u32 %a, {k}
+    if %c {{
+      %b = sub.u32 %t, %u
+      break %b
+    }}
+    %n = {step}.u32 %a, {by}
+    %m = and.u32 %n, 16777215
+    %x = mul.u32 %u, %a
+    %z = {op}.u32 %t, %x
+    %w = add.u32 %u, 5
+    continue %m, %z, %w
+  }}
+  return %r
+}}
+"
+    )
+}
+
+#[test]
+fn every_test_step_and_operation() {
+    let (mut split, mut ended) = (0, 0);
+    for test in ["eq", "lt", "le", "gt", "ge", "ne"] {
+        for step in [("sub", 1), ("add", 1), ("sub", 3), ("add", 7)] {
+            for op in ["add", "mul", "or", "xor", "and"] {
+                for k in ["%k", "0", "40", "16777215"] {
+                    for source in [recursion(test, step, op, k), carried(test, step, op, k)] {
+                        if let Some((ends, _)) = changed(&source, &calls()) {
+                            split += 1;
+                            ended += ends;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(split >= 250 && ended >= 2000, "{split} were split, {ended} calls ended");
+}
+
+/// What is not put together in any order, what does not end by a test of its own number, and what depends on the sum stays as it is.
+#[test]
+fn other_loops_stay() {
+    let sub = carried("eq", ("sub", 1), "sub", "0");
+    let uses = carried("eq", ("sub", 1), "add", "0").replace("mul.u32 %u, %a", "mul.u32 %t, %a");
+    let other = carried("eq", ("sub", 1), "add", "0").replace("eq.u32 %a", "eq.u32 %t");
+    let doubled = recursion("eq", ("sub", 1), "add", "0").replace("%v, %r", "%r, %r");
+    let varies = carried("eq", ("sub", 1), "add", "0").replace("sub.u32 %a, 1", "sub.u32 %a, %u");
+    for source in [sub, uses, other, doubled, varies] {
+        assert!(changed(&source, &[]).is_none(), "{source}");
+    }
+}
+
+#[test]
+fn two_sums_and_calls_within() {
+    let source = "fn @g(%i: u32, %k: u32, %s: u32) -> u32 {
+  %0: u32, %1: u32 = loop (%a: u32 = %i, %x: u32 = 0, %y: u32 = %s) {
+    %c = eq.u32 %a, 0
+    if %c {
+      break %x, %y
+    }
+    %n = sub.u32 %a, 1
+    %m = and.u32 %n, 16777215
+    %v = call @digits(%a, %k)
+    %p = add.u32 %x, %v
+    %q = xor.u32 %y, %v
+    continue %m, %p, %q
+  }
+  %r = mul.u32 %0, %1
+  return %r
+}
+
+fn @h(%i: u32, %k: u32, %s: u32) -> u32, u32 {
+  %0: u32, %1: u32 = loop (%a: u32 = %i, %x: u32 = 0, %y: u32 = %s) {
+    %c = eq.u32 %a, 0
+    if %c {
+      break %x, %y
+    }
+    %n = sub.u32 %a, 1
+    %m = and.u32 %n, 16777215
+    %v = call @digits(%a, %k)
+    %p = add.u32 %x, %v
+    %q = xor.u32 %y, %v
+    continue %m, %p, %q
+  }
+  return %0, %1
+}
+
+fn @digits(%n: u32, %k: u32) -> u32 {
+  %0: u32 = loop (%a: u32 = %n, %d: u32 = 0) {
+    %z = eq.u32 %a, 0
+    if %z {
+      break %d
+    }
+    %h = shr.u32 %a, 1
+    %b = and.u32 %a, %k
+    %e = mul.u32 %d, %b
+    %f = add.u32 %e, 1
+    continue %h, %f
+  }
+  return %0
+}
+";
+    let source = source.replacen("fn @g", "fn @x", 1).replace("fn @h", "fn @g");
+    let (ended, printed) = changed(&source, &calls()).expect("it is a range");
+    assert!(ended >= 10, "{ended}\n{printed}");
+    assert!(printed.contains("fork @g.part"), "{printed}");
+}
