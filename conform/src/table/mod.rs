@@ -361,10 +361,13 @@ impl CaseWriter {
         let name = format!("{scalar} {} together", space.name());
         let mut kernel = Kernel::new(&name.replace(' ', "_"), WORKGROUP);
         let n = 4 * WORKGROUP as usize;
-        // Small whole numbers add exactly in any order, in floats too.
-        let small = |i: usize| match scalar {
-            Scalar::F32 => u64::from(((i * 7 % 32) as f32).to_bits()),
-            _ => (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) & scalar.mask(),
+        // Small whole numbers add exactly in any order, in floats too: sums stay below 2^8, which is what `bf16` has.
+        let small = |i: usize| {
+            let number = u64::from(((i * 7 % 4) as f32).to_bits());
+            match girih_ir::eval::scalar(Op::Convert, scalar, Scalar::F32, &[number]).filter(|_| scalar.is_float()) {
+                Some(bits) => bits,
+                None => (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) & scalar.mask(),
+            }
         };
         let bytes = pack(scalar, (0..n).map(small));
         let input = kernel.buffer("in", bytes, true, Expectation::input(scalar));

@@ -63,6 +63,11 @@ pub(super) fn lower(
         let cast: Vec<ValueId> = values.iter().map(|value| b.bitcast(base, *value)).collect();
         return access(b, inst, inst.op, base.into(), place, &cast).map(|old| b.bitcast(ty, old));
     }
+    if !packed && is_bitwise(inst.op) {
+        // A short element alone in a word, with zeros above.
+        let words: Vec<ValueId> = values.iter().map(|value| to_low_bits(b, *value)).collect();
+        return access(b, inst, inst.op, base.into(), place, &words).map(|old| from_low_bits(b, ty.into(), old));
+    }
     let cell = Cell::of(b, ty, (base, packed), place);
     let relaxed =
         Inst { attrs: inst.attrs.iter().filter(|a| a.kind() != AttrKind::Order).cloned().collect(), ..inst.clone() };
@@ -81,6 +86,20 @@ pub(super) fn lower(
         b.end(Op::While, &[again, found]);
     });
     (inst.op != Op::AtomicStore).then(|| cell.value(b, old[0]))
+}
+
+/// Whether an operation does the same to a number with zeros above it.
+fn is_bitwise(op: Op) -> bool {
+    match op {
+        Op::AtomicLoad
+        | Op::AtomicStore
+        | Op::AtomicExchange
+        | Op::AtomicCompareExchange
+        | Op::AtomicAnd
+        | Op::AtomicOr
+        | Op::AtomicXor => true,
+        Op::AtomicAdd | Op::AtomicMin | Op::AtomicMax | no_atomics!() => false,
+    }
 }
 
 /// Where a value lies that a loop exchanges.
