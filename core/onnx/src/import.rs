@@ -337,6 +337,7 @@ impl<'a> Importer<'a> {
                 | Meaning::Concat
                 | Meaning::Gather
                 | Meaning::Scan
+                | Meaning::Merge(_)
                 | Meaning::AddAt
                 | Meaning::Compound(_) => 1,
             };

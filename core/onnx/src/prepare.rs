@@ -107,6 +107,7 @@ fn is_free(node: &Node) -> bool {
         | Meaning::Concat
         | Meaning::Gather
         | Meaning::Scan
+        | Meaning::Merge(_)
         | Meaning::AddAt
         | Meaning::Matmul
         | Meaning::Compound(_) => false,

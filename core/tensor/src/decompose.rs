@@ -64,12 +64,12 @@ pub(crate) fn reciprocal(g: &mut Graph, node: &Node) -> Made<NodeId> {
 }
 
 /// Short floats as `f32`, others as they are: what takes several steps rounds to a short float once.
-fn wide(g: &mut Graph, x: NodeId) -> Made<NodeId> {
+pub(crate) fn wide(g: &mut Graph, x: NodeId) -> Made<NodeId> {
     let is_short = matches!(g.ty(x).element, Scalar::F16 | Scalar::Bf16);
     if is_short { g.convert(x, Scalar::F32) } else { Ok(x) }
 }
 /// What was computed of wider operands, as the node's type.
-fn rounded(g: &mut Graph, node: &Node, x: NodeId) -> Made<NodeId> {
+pub(crate) fn rounded(g: &mut Graph, node: &Node, x: NodeId) -> Made<NodeId> {
     g.convert(x, node.ty.element)
 }
 /// A sum of powers of x, the lowest first: Horner's scheme.
@@ -332,30 +332,6 @@ pub(crate) fn log_softmax(g: &mut Graph, node: &Node) -> Made<NodeId> {
     rounded(g, node, all)
 }
 
-/// x with a copy of itself in a new last dimension, after which the axis is the first of two in question: [.., n, .., count].
-fn repeated_last(g: &mut Graph, x: NodeId, count: u64) -> Made<NodeId> {
-    let mut lengths = g.shape(x).lengths();
-    lengths.push(1);
-    let x = g.reshape(x, &Shape::of(&lengths))?;
-    if let Some(last) = lengths.last_mut() {
-        *last = count;
-    }
-    g.broadcast_to(x, &Shape::of(&lengths))
-}
-/// x with the axis moved to a new last place, and a dimension of the given length where it was.
-fn moved_last(g: &mut Graph, x: NodeId, axis: usize, length: u64) -> Made<NodeId> {
-    let lengths = g.shape(x).lengths();
-    let rank = lengths.len();
-    let mut with_one = lengths.clone();
-    with_one.push(1);
-    let x = g.reshape(x, &Shape::of(&with_one))?;
-    let mut order: Vec<u64> = (0..=rank as u64).collect();
-    order.swap(axis, rank);
-    let x = g.permute(x, &order)?;
-    let mut shape = g.shape(x).lengths();
-    shape[axis] = length;
-    g.broadcast_to(x, &Shape::of(&shape))
-}
 /// How many elements are scanned at once.
 const BLOCK: u64 = 1024;
 /// Scans of blocks, to each of which the sum of all blocks before it is added: Blelloch, Prefix sums and their applications, 1990.
@@ -385,32 +361,6 @@ pub(crate) fn cumsum(g: &mut Graph, node: &Node) -> Made<NodeId> {
     let sums = g.reshape(sums, &shape)?;
     rounded(g, node, sums)
 }
-/// Elements of at most 32 bits are added in memory. Of those of 64 bits each result sums the ones whose position is its own, because not every device adds them in one step.
-pub(crate) fn scatter_add(g: &mut Graph, node: &Node) -> Made<NodeId> {
-    let [x, index, y] = node.operands[..] else { return Ok(node.operands[0]) };
-    let word = match node.ty.element {
-        element if element.bits() > 32 => return summed_at(g, node, [x, index, y]),
-        element if element.is_float() => Scalar::F32,
-        element if element.is_signed() => Scalar::I32,
-        _unsigned => Scalar::U32,
-    };
-    let (x, y) = (g.convert(x, word)?, g.convert(y, word)?);
-    let sums = g.at_axis(Op::AddAt, &[x, index, y], node.axis())?;
-    rounded(g, node, sums)
-}
-fn summed_at(g: &mut Graph, node: &Node, [x, index, y]: [NodeId; 3]) -> Made<NodeId> {
-    let (axis, rank) = (node.axis(), node.ty.shape.rank());
-    let length = node.ty.shape.length(axis);
-    let at = moved_last(g, index, axis, length)?;
-    let all = moved_last(g, y, axis, length)?;
-    let shape = g.shape(at).clone();
-    let own = g.iota(g.ty(at).element, &shape, axis)?;
-    let hits = g.op(Op::Eq, &[own, at])?;
-    let zero = g.number(all, 0.0)?;
-    let kept = g.op(Op::Where, &[hits, all, zero])?;
-    let sum = g.along(Op::Sum, kept, &[rank as u64])?;
-    g.op(Op::Add, &[x, sum])
-}
 pub(crate) fn index_select(g: &mut Graph, node: &Node) -> Made<NodeId> {
     let axis = node.axis();
     let mut lengths = vec![1; node.ty.shape.rank()];
@@ -418,60 +368,6 @@ pub(crate) fn index_select(g: &mut Graph, node: &Node) -> Made<NodeId> {
     let index = g.reshape(node.operands[1], &Shape::of(&lengths))?;
     let index = g.broadcast_to(index, &node.ty.shape)?;
     g.at_axis(Op::Gather, &[node.operands[0], index], axis)
-}
-
-fn one(list: &[u64]) -> u64 {
-    list.first().copied().unwrap_or(1)
-}
-pub(crate) fn windows(g: &mut Graph, node: &Node) -> Made<NodeId> {
-    let axis = node.axis();
-    let repeated = repeated_last(g, node.operands[0], one(node.list(AttrKind::Window)))?;
-    let (stride, dilation) = (one(node.list(AttrKind::Stride)), one(node.list(AttrKind::Dilation)));
-    g.skewed(Op::Skew, repeated, axis, node.ty.shape.length(axis), stride, dilation)
-}
-/// Windows in height and width: [images, channels, rows, columns, height, width].
-fn windows2d(g: &mut Graph, node: &Node, window: [u64; 2], dilation: [u64; 2], around: Number) -> Made<NodeId> {
-    let [stride, padding] = [AttrKind::Stride, AttrKind::Padding].map(|kind| node.list(kind).to_vec());
-    let mut x = node.operands[0];
-    if padding.iter().any(|more| *more > 0) {
-        let around_all = [0, 0, padding[0], padding[1]];
-        x = g.pad(x, &around_all, &around_all, around)?;
-    }
-    for i in 0..2 {
-        x = g.windows(x, 2 + i, window[i], stride[i], dilation[i])?;
-    }
-    Ok(x)
-}
-fn pair(list: &[u64]) -> [u64; 2] {
-    [list.first().copied().unwrap_or(1), list.get(1).copied().unwrap_or(1)]
-}
-/// A product of matrices: rows are places of all images, the depth is a window's elements of all channels of a group.
-pub(crate) fn conv2d(g: &mut Graph, node: &Node) -> Made<NodeId> {
-    let (x, w) = (node.operands[0], node.operands[1]);
-    let groups = one(node.list(AttrKind::Groups));
-    let weights = g.shape(w).lengths();
-    let [out, inner, height, width] = weights[..] else { return Ok(x) };
-    let dilation = pair(node.list(AttrKind::Dilation));
-    let all = windows2d(g, node, [height, width], dilation, Number::Float(0.0))?;
-    let [images, _, rows, columns, ..] = g.shape(all).lengths()[..] else { return Ok(x) };
-    let split = g.reshape(all, &Shape::of(&[images, groups, inner, rows, columns, height, width]))?;
-    let ordered = g.permute(split, &[1, 0, 3, 4, 2, 5, 6])?;
-    let (places, depth) = (images * rows * columns, inner * height * width);
-    let left = g.reshape(ordered, &Shape::of(&[groups, places, depth]))?;
-    let right = g.reshape(w, &Shape::of(&[groups, out / groups, depth]))?;
-    let right = g.transpose(right)?;
-    let product = g.op(Op::Matmul, &[left, right])?;
-    let product = g.reshape(product, &Shape::of(&[groups, images, rows, columns, out / groups]))?;
-    let product = g.permute(product, &[1, 0, 4, 2, 3])?;
-    g.reshape(product, &node.ty.shape)
-}
-pub(crate) fn avg_pool2d(g: &mut Graph, node: &Node) -> Made<NodeId> {
-    let all = windows2d(g, node, pair(node.list(AttrKind::Window)), [1, 1], Number::Float(0.0))?;
-    g.along(Op::Mean, all, &[4, 5])
-}
-pub(crate) fn max_pool2d(g: &mut Graph, node: &Node) -> Made<NodeId> {
-    let all = windows2d(g, node, pair(node.list(AttrKind::Window)), [1, 1], Number::Float(f64::NEG_INFINITY))?;
-    g.along(Op::Amax, all, &[4, 5])
 }
 
 /// Philox 4x32 of ten rounds (Salmon et al., Parallel random numbers: as easy as 1, 2, 3), from whose first word a float is made as Triton does.

@@ -192,6 +192,27 @@ pub fn position(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
     }
     Ok(TensorType { element: Scalar::I64, shape: types[0].shape.without(&[axis as u64]) })
 }
+/// So many positions along the axis.
+pub fn sorted(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
+    let axis = axis(op, types, attrs)?;
+    let [length] = numbers(op, types, attrs, AttrKind::Length)?;
+    if length > types[0].shape.length(axis) {
+        return shape_error(op, types, &format!("has no {length} elements along axis {axis}"));
+    }
+    Ok(with_length(types[0], axis, length).with_element(Scalar::I64))
+}
+/// So many positions in each row of two halves.
+pub fn merged(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
+    let [length] = numbers(op, types, attrs, AttrKind::Length)?;
+    let shape = &types[0].shape;
+    let Some(last) = shape.rank().checked_sub(1).filter(|last| shape.length(*last).is_multiple_of(2)) else {
+        return shape_error(op, types, "needs rows of two halves");
+    };
+    if length > shape.length(last) {
+        return shape_error(op, types, &format!("has no {length} elements in a row"));
+    }
+    Ok(with_length(types[0], last, length).with_element(Scalar::I32))
+}
 /// The operand's type, along axes that are there.
 pub fn along(op: Op, types: &Types<'_>, attrs: &[Attr]) -> Made<TensorType> {
     if op.row().attrs.contains(&AttrKind::Axis) {

@@ -26,10 +26,13 @@ pub mod lower;
 pub mod ops;
 mod partial;
 mod row;
+mod scatter;
 pub mod schedule;
 pub mod share;
 mod size;
+mod sort;
 pub mod text;
+mod windows;
 
 pub use attrs::{Attr, AttrKind, Holds, Number};
 pub use construct::promote;
@@ -38,6 +41,7 @@ pub use differentiate::{differentiate, vector_jacobian};
 pub use graph::{Graph, Node, NodeId};
 pub use interpret::{Data, interpret};
 pub use ops::Op;
+pub use scatter::Meeting;
 pub use share::share;
 pub use size::{Shape, Size, TensorType};
 

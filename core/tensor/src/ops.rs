@@ -11,7 +11,9 @@ use super::decompose as d;
 use super::derivatives as g;
 use super::infer;
 use super::row::Meaning::{Compound, Pointwise};
-pub use super::row::{Arity, Derivative, Meaning, Reduction, Row, View};
+pub use super::row::{Arity, Derivative, Meaning, Order, Reduction, Row, View};
+use super::windows as w;
+use super::{scatter, sort};
 use girih_ir::{Op as Ir, Scalar, ScalarSet};
 
 const FLOATS: ScalarSet = ScalarSet::FLOATS;
@@ -39,6 +41,9 @@ const fn reduce(name: &'static str, by: Reduction, set: ScalarSet) -> Row {
 }
 const fn position(name: &'static str, by: Reduction) -> Row {
     Row::new(name, 1, Meaning::Reduce(by)).of(NUMBERS).attrs(&[Axis]).infer(infer::position)
+}
+const fn sorted(name: &'static str, by: super::row::Decompose) -> Row {
+    Row::new(name, 1, Compound(by)).of(NUMBERS).attrs(&[Axis, Length]).infer(infer::sorted)
 }
 const fn reduce_by(name: &'static str, by: super::row::Decompose) -> Row {
     made(name, by).attrs(&[Axes]).infer(infer::reduced)
@@ -154,6 +159,12 @@ ops! {
     Softmax: made("softmax", d::softmax).attrs(&[Axes]).infer(infer::along).derive(g::softmax), "exp(x) / sum(exp(x)) along axes, without overflow.";
     LogSoftmax: made("log_softmax", d::log_softmax).attrs(&[Axes]).infer(infer::along).derive(g::log_softmax), "The logarithm of `softmax`.";
     Normalise: made("normalise", d::normalise).attrs(&[Axes, Value]).infer(infer::along), "(x - mean) / sqrt(var + a number) along axes: layer norm, group norm and batch norm without their factors.";
+    ArgSort: sorted("argsort", sort::arg_sort), "Where the least elements along the axis are, as many as `length` says, the least first, an `i64`. Equal ones are in order of their positions; NaN is greater than all numbers.";
+    ArgTop: sorted("argtop", sort::arg_top), "Where the greatest elements along the axis are, as many as `length` says, the greatest first, an `i64`. Equal ones are in order of their positions; NaN is greater than all numbers.";
+    Merge: Row::new("merge", 1, Meaning::Merge(Order::Up)).of(NUMBERS).attrs(&[Length]).infer(infer::merged),
+        "Where the elements of rows, the two halves of which are sorted, are in order, as many as `length` says, an `i32`: what `argsort` is made of.";
+    MergeDown: Row::new("merge_down", 1, Meaning::Merge(Order::Down)).of(NUMBERS).attrs(&[Length]).infer(infer::merged),
+        "The same for halves whose greatest elements are first: what `argtop` is made of.";
     CumSum: Row::new("cumsum", 1, Compound(d::cumsum)).of(NUMBERS).attrs(&[Axis]).infer(infer::along).derive(g::cumsum),
         "Sums of all elements up to this one along the axis.";
 
@@ -171,14 +182,14 @@ ops! {
         "Element (o, k) of the axis and the last dimension is the operand's (o * stride + k * dilation, k).";
     Unskew: view("unskew", View::Unskew).attrs(&[Axis, Length, Stride, Dilation]).infer(infer::unskew).derive(g::unskew),
         "Puts elements (o, k) to (o * stride + k * dilation, k), zeros elsewhere: the opposite of `skew`.";
-    Windows: Row::new("windows", 1, Compound(d::windows)).attrs(&[Axis, Window, Stride, Dilation]).infer(infer::windows).through(),
+    Windows: Row::new("windows", 1, Compound(w::windows)).attrs(&[Axis, Window, Stride, Dilation]).infer(infer::windows).through(),
         "Windows along the axis: a new last dimension holds the elements of each.";
     Concat: Row::new("concat", 2, Meaning::Concat).some().attrs(&[Axis]).infer(infer::concat).derive(g::concat), "One tensor after the other along the axis.";
 
     // Elements chosen by positions.
     Gather: Row::new("gather", 2, Meaning::Gather).attrs(&[Axis]).infer(infer::gather).derive(g::gather),
         "Along the axis, the elements at the positions that the second tensor holds. The other dimensions are equal. An element beyond the end is 0.";
-    ScatterAdd: Row::new("scatter_add", 3, Compound(d::scatter_add)).of(NUMBERS).attrs(&[Axis]).infer(infer::scatter).derive(g::scatter_add),
+    ScatterAdd: Row::new("scatter_add", 3, Compound(scatter::scatter_add)).of(NUMBERS).attrs(&[Axis]).infer(infer::scatter).derive(g::scatter_add),
         "`scatter_add x, index, y`: x, with each element of y added along the axis at the position that the index holds. A position beyond the end adds nothing. Sums of floats of 16 and 32 bits are in no order, so their last digits may change from run to run.";
     AddAt: Row::new("add_at", 3, Meaning::AddAt).of(WORDS).attrs(&[Axis]).infer(infer::scatter).derive(g::scatter_add),
         "The same of elements of 32 bits: what `scatter_add` of at most 32 bits is made of.";
@@ -188,11 +199,11 @@ ops! {
     // Products.
     Matmul: Row::new("matmul", 2, Meaning::Matmul).of(NUMBERS).infer(infer::matmul).derive(g::matmul),
         "The product of matrices in the last two dimensions; the dimensions before are equal.";
-    Conv2d: Row::new("conv2d", 2, Compound(d::conv2d)).of(FLOATS).attrs(&[Stride, Padding, Dilation, Groups]).infer(infer::conv2d).through(),
+    Conv2d: Row::new("conv2d", 2, Compound(w::conv2d)).of(FLOATS).attrs(&[Stride, Padding, Dilation, Groups]).infer(infer::conv2d).through(),
         "Convolution of [images, channels, height, width] with [channels out, channels in a group, height, width].";
-    AvgPool2d: Row::new("avg_pool2d", 1, Compound(d::avg_pool2d)).of(FLOATS).attrs(&[Window, Stride, Padding]).infer(infer::pool2d).through(),
+    AvgPool2d: Row::new("avg_pool2d", 1, Compound(w::avg_pool2d)).of(FLOATS).attrs(&[Window, Stride, Padding]).infer(infer::pool2d).through(),
         "The mean of each window of the last two of four dimensions; padding counts as zeros.";
-    MaxPool2d: Row::new("max_pool2d", 1, Compound(d::max_pool2d)).of(FLOATS).attrs(&[Window, Stride, Padding]).infer(infer::pool2d).through(),
+    MaxPool2d: Row::new("max_pool2d", 1, Compound(w::max_pool2d)).of(FLOATS).attrs(&[Window, Stride, Padding]).infer(infer::pool2d).through(),
         "The greatest of each window of the last two of four dimensions.";
 }
 
@@ -223,6 +234,7 @@ impl Op {
             | Meaning::Concat
             | Meaning::Gather
             | Meaning::Scan
+            | Meaning::Merge(_)
             | Meaning::AddAt
             | Meaning::Matmul => None,
         }

@@ -48,6 +48,7 @@ fn reduction(node: &Node) -> Option<Reduction> {
         | Meaning::Concat
         | Meaning::Gather
         | Meaning::Scan
+        | Meaning::Merge(_)
         | Meaning::AddAt
         | Meaning::Matmul
         | Meaning::Compound(_) => None,

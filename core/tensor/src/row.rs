@@ -57,6 +57,15 @@ pub enum View {
     Unskew,
 }
 
+/// In which order elements are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The least first, NaN last.
+    Up,
+    /// The greatest first, NaN before all.
+    Down,
+}
+
 /// What an operation means, and so how kernels compute it.
 #[derive(Clone, Copy, Debug)]
 pub enum Meaning {
@@ -80,6 +89,8 @@ pub enum Meaning {
     Gather,
     /// Each element becomes the sum of those up to it along an axis.
     Scan,
+    /// Where the elements of two sorted halves of a row are in order.
+    Merge(Order),
     /// Elements are added to a tensor at positions that another tensor holds.
     AddAt,
     /// Products of matrices.

@@ -46,6 +46,11 @@ impl Along {
     }
 }
 
+/// The most elements of a result that are combined one after the other, if there are few results.
+const MOST_STEPS: u64 = 256;
+/// So many results keep a device busy, however many elements each has.
+const MANY_RESULTS: u64 = 1 << 14;
+
 /// How axes of a root run along a kernel's tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Split {
@@ -66,6 +71,8 @@ pub struct Group {
     pub members: BTreeSet<NodeId>,
     /// What it reads from memory.
     pub reads: BTreeSet<NodeId>,
+    /// The reduction that takes its elements one after the other, for all results of a tile at once.
+    pub steps: Option<NodeId>,
 }
 
 /// Whether groups are made as large as possible, or each operation is a kernel of its own.
@@ -122,12 +129,15 @@ impl Grower<'_> {
         let node = &self.graph.nodes[root];
         let rank = node.ty.shape.rank();
         if let Meaning::Matmul = node.op.row().meaning {
-            return self.grow(root, Split::Matrices).0;
+            return self.grow(root, Split::Matrices, false).0;
         }
         if let Meaning::Scan = node.op.row().meaning {
-            return self.grow(root, Split::Columns(vec![node.axis()])).0;
+            return self.grow(root, Split::Columns(vec![node.axis()]), false).0;
         }
-        let (mut best, mut most) = self.grow(root, Split::Columns(vec![]));
+        let (mut best, mut most) = self.grow(root, Split::Columns(vec![]), false);
+        if let Meaning::Merge(_) = node.op.row().meaning {
+            return best;
+        }
         if let Meaning::AddAt = node.op.row().meaning {
             return best;
         }
@@ -140,16 +150,32 @@ impl Grower<'_> {
             tries.extend((rank >= 2).then_some(Split::Matrices));
         }
         for split in tries {
-            let (group, inside) = self.grow(root, split);
+            let (group, inside) = self.grow(root, split, false);
             if inside > most {
                 (best, most) = (group, inside);
             }
         }
-        best
+        self.in_steps(&best).unwrap_or(best)
     }
 
-    /// The group of a root with a split, and how many reductions and products are inside it.
-    fn grow(&self, root: NodeId, split: Split) -> (Group, usize) {
+    /// The group of the same root whose only reduction takes one element after the other, if that suits it. The last axis are columns then: windows move along it, and
+    /// positions along columns need no quotients.
+    fn in_steps(&self, group: &Group) -> Option<Group> {
+        let is_reduction = |id: &&NodeId| matches!(self.graph.nodes[**id].op.row().meaning, Meaning::Reduce(_));
+        let mut reductions = group.members.iter().filter(is_reduction);
+        let (only, None) = (reductions.next()?, reductions.next()) else { return None };
+        let shape = self.graph.shape(group.root);
+        if self.fusion == Fusion::None || !is_stepwise(self.graph, *only) || group.split != Split::Columns(vec![]) {
+            return None;
+        }
+        let last = (0..shape.rank()).rev().find(|axis| shape.length(*axis) > 1);
+        let columns = last.filter(|axis| shape.length(*axis) <= MOST_COLUMNS);
+        let stepped = self.grow(group.root, Split::Columns(columns.into_iter().collect()), true).0;
+        (stepped.steps == Some(*only)).then_some(stepped)
+    }
+
+    /// The group of a root with a split, and how many reductions and products are inside it. In steps there is one reduction at most.
+    fn grow(&self, root: NodeId, split: Split, in_steps: bool) -> (Group, usize) {
         let shape = &self.graph.nodes[root].ty.shape;
         let along = |axis: usize| match &split {
             // A product's dimensions count as moving even if they have one element.
@@ -161,19 +187,22 @@ impl Grower<'_> {
             Split::Columns(_) => Along::Rows,
         };
         let first = Access { along: (0..shape.rank()).map(along).collect(), repeated: false };
-        let mut group = Group { root, split, members: BTreeSet::new(), reads: BTreeSet::new() };
+        let mut group = Group { root, split, members: BTreeSet::new(), reads: BTreeSet::new(), steps: None };
         let mut accesses: BTreeMap<NodeId, Vec<Access>> = BTreeMap::from([(root, vec![first])]);
         let mut inside = 0;
         while let Some((id, ways)) = accesses.pop_last() {
             let node = &self.graph.nodes[id];
-            if id != root && !self.fits(&group, id, &ways) {
+            if id != root && !self.fits(&group, id, &ways, in_steps) {
                 group.reads.insert(id);
                 continue;
             }
             group.members.insert(id);
+            if in_steps && matches!(node.op.row().meaning, Meaning::Reduce(_)) {
+                group.steps = Some(id);
+            }
             inside += usize::from(id != root && matches!(node.op.row().meaning, Meaning::Reduce(_) | Meaning::Matmul));
             for way in &ways {
-                for (operand, access) in node.operands.iter().zip(through(self.graph, node, way)) {
+                for (operand, access) in node.operands.iter().zip(through(self.graph, node, way, in_steps)) {
                     let ways = accesses.entry(*operand).or_default();
                     if !ways.contains(&access) {
                         ways.push(access);
@@ -184,25 +213,41 @@ impl Grower<'_> {
         (group, inside)
     }
 
+    /// Whether no other group needs a node, directly or through views.
+    fn serves(&self, group: &Group, id: NodeId) -> bool {
+        self.users[id.index()].iter().all(|user| {
+            let is_view = matches!(self.graph.nodes[*user].op.row().meaning, Meaning::View(_));
+            group.members.contains(user) && (!is_view || self.serves(group, *user))
+        })
+    }
+
     /// Whether a node is computed in the group whose members access it in these ways, and not read from memory.
-    fn fits(&self, group: &Group, id: NodeId, ways: &[Access]) -> bool {
+    fn fits(&self, group: &Group, id: NodeId, ways: &[Access], in_steps: bool) -> bool {
         let node = &self.graph.nodes[id];
         let shape = &self.graph.nodes[group.root].ty.shape;
         if self.stored.contains(&id) || self.fusion == Fusion::None {
             return matches!(node.op.row().meaning, Meaning::Full | Meaning::Iota) && !self.stored.contains(&id);
         }
-        let alone = self.users[id.index()].iter().all(|user| group.members.contains(user));
+        if let Meaning::Merge(_) = self.graph.nodes[group.root].op.row().meaning {
+            return matches!(node.op.row().meaning, Meaning::View(View::Reshape));
+        }
+        let alone = self.serves(group, id);
         let moved = self.users[id.index()].len() > 1
-            && self.users[id.index()].iter().any(|user| moves(&self.graph.nodes[*user]));
+            && self.users[id.index()].iter().any(|user| moves(&self.graph.nodes[*user], id));
         let small = group.members.len() < MOST_NODES;
         let repeated = ways.iter().any(|way| way.repeated);
         match node.op.row().meaning {
-            // Scans and sums at positions need tiles of their own.
-            Meaning::Input | Meaning::Compound(_) | Meaning::Scan | Meaning::AddAt => false,
+            // Scans, merged rows and sums at positions need tiles of their own.
+            Meaning::Input | Meaning::Compound(_) | Meaning::Scan | Meaning::Merge(_) | Meaning::AddAt => false,
             Meaning::Full | Meaning::Iota => true,
             Meaning::View(_) | Meaning::Concat => small && ways.len() <= 4,
             Meaning::Pointwise(_) | Meaning::Convert | Meaning::Gather => {
                 small && alone && !moved && !repeated && ways.len() <= 4
+            }
+            Meaning::Reduce(_) if in_steps => {
+                let same = node.ty.shape.elements() == shape.elements();
+                let first = group.steps.is_none() && is_stepwise(self.graph, id);
+                small && alone && !repeated && ways.len() == 1 && same && first
             }
             Meaning::Reduce(by) => {
                 let columns_only = |way: &Access| {
@@ -239,11 +284,14 @@ impl Grower<'_> {
     }
 }
 
-/// Whether a node looks at elements of its operands in other places than its own.
-fn moves(node: &Node) -> bool {
+/// Whether a node looks at elements of an operand in other places than its own. Positions of elements are looked at in their own.
+fn moves(node: &Node, operand: NodeId) -> bool {
     match node.op.row().meaning {
         Meaning::View(View::Broadcast | View::Reshape) => false,
-        Meaning::View(_) | Meaning::Concat | Meaning::Gather | Meaning::Matmul | Meaning::Scan | Meaning::AddAt => true,
+        Meaning::Gather => node.operands[0] == operand,
+        Meaning::View(_) | Meaning::Concat | Meaning::Matmul | Meaning::Scan | Meaning::Merge(_) | Meaning::AddAt => {
+            true
+        }
         Meaning::Input
         | Meaning::Full
         | Meaning::Iota
@@ -262,6 +310,24 @@ pub(crate) fn reduced_axes(node: &Node, by: Reduction) -> &[u64] {
             node.list(AttrKind::Axes)
         }
     }
+}
+
+/// Whether a reduction may take its elements one after the other, for many results at once: those of one result do not lie beside each other, as those of a column or of a
+/// window do not, and there are few of them, or many results.
+fn is_stepwise(graph: &Graph, id: NodeId) -> bool {
+    let node = &graph.nodes[id];
+    let Meaning::Reduce(by) = node.op.row().meaning else { return false };
+    let (axes, operand) = (reduced_axes(node, by), node.operands[0]);
+    let from = graph.shape(operand);
+    let count: u64 = axes.iter().map(|axis| from.length(*axis as usize)).product();
+    let last = (0..from.rank()).rev().find(|axis| from.length(*axis) > 1);
+    let mut seen = &graph.nodes[operand];
+    while let Meaning::View(View::Reshape) = seen.op.row().meaning {
+        seen = &graph.nodes[seen.operands[0]];
+    }
+    let is_window = matches!(seen.op.row().meaning, Meaning::View(View::Skew));
+    let is_apart = is_window || last.is_some_and(|last| !axes.contains(&(last as u64)));
+    count > 1 && is_apart && (count <= MOST_STEPS || node.ty.shape.elements() >= MANY_RESULTS)
 }
 
 /// How many columns a split gives a root.
@@ -295,7 +361,7 @@ pub(crate) fn axis_groups(from: &[u64], to: &[u64]) -> Vec<(std::ops::Range<usiz
 }
 
 /// How a node that is accessed in some way accesses its operands.
-fn through(graph: &Graph, node: &Node, way: &Access) -> Vec<Access> {
+fn through(graph: &Graph, node: &Node, way: &Access, in_steps: bool) -> Vec<Access> {
     let with = |along: Vec<Along>| Access { along, repeated: way.repeated };
     let all = || way.along.iter().fold(Along::None, |a, b| a.and(*b));
     match node.op.row().meaning {
@@ -303,12 +369,20 @@ fn through(graph: &Graph, node: &Node, way: &Access) -> Vec<Access> {
         Meaning::Pointwise(_) | Meaning::Convert | Meaning::Concat | Meaning::Scan => {
             vec![way.clone(); node.operands.len()]
         }
+        // Elements are looked up all over the row, so it has to be in memory.
+        Meaning::Merge(_) => vec![Access { along: vec![Along::Rows; way.along.len()], repeated: true }],
         // Positions and what is added are read by a kernel of its own, in which each element is a row.
         Meaning::AddAt => {
             let rows = Access { along: vec![Along::Rows; way.along.len()], repeated: true };
             vec![way.clone(), rows.clone(), rows]
         }
-        Meaning::View(view) => vec![with(through_view(node, view, graph.shape(node.operands[0]), &way.along))],
+        Meaning::View(view) => {
+            let from = graph.shape(node.operands[0]);
+            let mut access = with(through_view(node, view, from, &way.along));
+            // Windows overlap.
+            access.repeated |= view == View::Skew && from.length(from.rank() - 1) > 1;
+            vec![access]
+        }
         Meaning::Gather => {
             let mut along = way.along.clone();
             along[node.axis()] = all();
@@ -317,8 +391,9 @@ fn through(graph: &Graph, node: &Node, way: &Access) -> Vec<Access> {
         Meaning::Reduce(by) => {
             let axes = reduced_axes(node, by);
             let (mut kept, rank) = (way.along.iter(), graph.shape(node.operands[0]).rank());
+            let reduced = if in_steps { Along::Program } else { Along::Columns };
             let along = |axis: u64| {
-                if axes.contains(&axis) { Along::Columns } else { kept.next().copied().unwrap_or(Along::None) }
+                if axes.contains(&axis) { reduced } else { kept.next().copied().unwrap_or(Along::None) }
             };
             vec![with((0..rank as u64).map(along).collect())]
         }

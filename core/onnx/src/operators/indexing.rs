@@ -6,7 +6,7 @@ use crate::call::{self, Call};
 use crate::error::operator;
 use crate::size;
 use girih_ir::Scalar;
-use girih_tensor::{Data, Made, NodeId, Number, Op, Shape, TensorType};
+use girih_tensor::{Data, Made, Meeting, NodeId, Number, Op, Shape, TensorType};
 use std::cmp::Ordering;
 
 type Given = Made<Vec<NodeId>>;
@@ -120,42 +120,15 @@ fn put(call: &mut Call<'_, '_>, x: NodeId, places: NodeId, y: NodeId, how: &str)
             call.op(Op::Where, &[is_hit, sums, x])
         }
         "add" => call.at_axis(Op::ScatterAdd, &[x, places, y], axis),
-        "mul" | "max" | "min" => met(call, x, places, y, how),
+        "mul" => call.importer.graph.combined_at(Meeting::Product, [x, places, y], axis),
+        "max" => call.importer.graph.combined_at(Meeting::Greatest, [x, places, y], axis),
+        "min" => call.importer.graph.combined_at(Meeting::Least, [x, places, y], axis),
         other => Err(operator(format!("its reduction `{other}` is not there"))),
     }
 }
 fn ty_of(call: &Call<'_, '_>, x: NodeId) -> TensorType {
     call.ty(x).clone()
 }
-/// Each position looks at all elements that are put there.
-fn met(call: &mut Call<'_, '_>, x: NodeId, places: NodeId, y: NodeId, how: &str) -> Made<NodeId> {
-    let ty = ty_of(call, x);
-    let element = ty.element;
-    let (length, rest) = (ty.shape.length(0), ty.shape.length(1));
-    let count = call.shape(y).length(0);
-    let square = Shape::of(&[length, count, rest]);
-    let (at, own) = (call.shaped(places, &[1, count, rest])?, call.iota(Scalar::I64, &square, 0)?);
-    let at = call.broadcast_to(at, &square)?;
-    let hits = call.op(Op::Eq, &[at, own])?;
-    let (reduction, pair, neutral) = match how {
-        "mul" => (Op::Prod, Op::Mul, Number::Int(1)),
-        "max" => (Op::Amax, Op::Max, Number::Int(i128::MIN)),
-        _min => (Op::Amin, Op::Min, Number::Int(i128::MAX)),
-    };
-    let neutral = match (element.is_float(), how) {
-        (true, "mul") => Number::Float(1.0),
-        (true, "max") => Number::Float(f64::NEG_INFINITY),
-        (true, _min) => Number::Float(f64::INFINITY),
-        (false, _any) => neutral.within(element),
-    };
-    let neutral = call.full(&TensorType { element, shape: square.clone() }, neutral)?;
-    let all = call.shaped(y, &[1, count, rest])?;
-    let all = call.broadcast_to(all, &square)?;
-    let all = call.op(Op::Where, &[hits, all, neutral])?;
-    let all = call.along(reduction, all, &[1])?;
-    call.op(pair, &[x, all])
-}
-
 pub fn scatter_elements(call: &mut Call<'_, '_>) -> Given {
     let (x, places, y) = (call.input(0)?, call.input(1)?, call.input(2)?);
     let rank = call.rank(x);

@@ -222,10 +222,7 @@ pub fn hardmax(call: &mut Call<'_, '_>) -> Given {
     Ok(vec![call.reshape(hit, &shape)?])
 }
 
-/// The most elements along an axis among which the greatest are found: each is compared with each.
-const MOST_RANKED: u64 = 1 << 16;
-
-/// The k greatest or least, in order. An element's rank is how many are before it; the element of rank r is found by it.
+/// The k greatest or least, in order, and where they are.
 pub fn top_k(call: &mut Call<'_, '_>) -> Given {
     let x = call.input(0)?;
     let k = match call.version {
@@ -234,50 +231,14 @@ pub fn top_k(call: &mut Call<'_, '_>) -> Given {
     };
     let (rank, largest) = (call.rank(x), call.flag("largest", true)?);
     let axis = call.axis("axis", -1, rank)?;
-    let lengths = call.lengths(x);
-    let length = lengths[axis];
+    let length = call.lengths(x)[axis];
     let Some(k) = u64::try_from(k).ok().filter(|k| *k <= length) else {
         return Err(operator(format!("it takes {k} of {length} elements")));
     };
-    if length > MOST_RANKED {
-        return Err(operator(format!("it chooses among {length} elements, and at most {MOST_RANKED} are compared")));
-    }
-    // The axis goes last.
-    let order: Vec<u64> = (0..rank as u64).filter(|other| *other != axis as u64).chain([axis as u64]).collect();
-    let moved = call.permute(x, &order)?;
-    let rows: u64 = call.lengths(moved)[..rank - 1].iter().product();
-    let flat = call.shaped(moved, &[rows, length])?;
-    let square = Shape::of(&[rows, length, length]);
-    let (own, other) = (call.shaped(flat, &[rows, length, 1])?, call.shaped(flat, &[rows, 1, length])?);
-    let (own, other) = (call.broadcast_to(own, &square)?, call.broadcast_to(other, &square)?);
-    let beats = call.op(if largest { Op::Gt } else { Op::Lt }, &[other, own])?;
-    let same = call.op(Op::Eq, &[other, own])?;
-    let (at, place) = (call.iota(Scalar::I32, &square, 1)?, call.iota(Scalar::I32, &square, 2)?);
-    let earlier = call.op(Op::Lt, &[place, at])?;
-    let ties = call.op(Op::And, &[same, earlier])?;
-    let before = call.op(Op::Or, &[beats, ties])?;
-    let before = call.convert(before, Scalar::I32)?;
-    let ranks = call.along(Op::Sum, before, &[2])?;
-    let chosen = Shape::of(&[rows, k, length]);
-    let ranks = call.convert(ranks, Scalar::I64)?;
-    let ranks = call.shaped(ranks, &[rows, 1, length])?;
-    let ranks = call.broadcast_to(ranks, &chosen)?;
-    let wanted = call.iota(Scalar::I64, &chosen, 1)?;
-    let hits = call.op(Op::Eq, &[ranks, wanted])?;
-    let place = call.iota(Scalar::I64, &chosen, 2)?;
-    let zero = call.number(place, 0.0)?;
-    let place = call.op(Op::Where, &[hits, place, zero])?;
-    let places = call.along(Op::Sum, place, &[2])?;
-    let values = call.at_axis(Op::Gather, &[flat, places], 1)?;
-    let mut shape: Vec<u64> = order[..rank - 1].iter().map(|axis| lengths[*axis as usize]).collect();
-    shape.push(k);
-    let mut back: Vec<u64> = (0..rank as u64 - 1).collect();
-    back.insert(axis, rank as u64 - 1);
-    let mut give = |x: NodeId| {
-        let x = call.shaped(x, &shape)?;
-        call.permute(x, &back)
-    };
-    Ok(vec![give(values)?, give(places)?])
+    let attrs = vec![Attr::List(AttrKind::Axis, vec![axis as u64]), Attr::List(AttrKind::Length, vec![k])];
+    let places = call.push(if largest { Op::ArgTop } else { Op::ArgSort }, &[x], attrs)?;
+    let values = call.at_axis(Op::Gather, &[x, places], axis)?;
+    Ok(vec![values, places])
 }
 
 /// x divided by the norm of each of its rows along an axis.

@@ -10,7 +10,7 @@ use super::Made;
 use super::attrs::{AttrKind, Number};
 use super::decompose::decompose;
 use super::graph::{Graph, Node, NodeId};
-use super::ops::{Meaning, Reduction, View};
+use super::ops::{Meaning, Order, Reduction, View};
 use super::size::{Shape, TensorType};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -123,6 +123,7 @@ fn compute(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {
         Meaning::Concat => Data::of(element, (0..count).map(|at| concat(node, types, operands, at))),
         Meaning::Gather => Data::of(element, (0..count).map(|at| gather(node, types, operands, at))),
         Meaning::Scan => scan(node, operands[0]),
+        Meaning::Merge(order) => merge(node, order, types[0], operands[0]),
         Meaning::AddAt => add_at(node, types, operands),
         Meaning::Matmul => matmul(node, types, operands),
         // Inputs are given, and compound operations have been decomposed.
@@ -181,6 +182,24 @@ fn scan(node: &Node, data: &Data) -> Data {
         sums.push(if is_first { data.get(at) } else { sum(sums[at - stride], data.get(at)) });
     }
     Data::of(node.ty.element, sums.into_iter())
+}
+
+/// Takes again and again the first of the two elements that come next; of equal ones that of the first half.
+fn merge(node: &Node, order: Order, ty: &TensorType, data: &Data) -> Data {
+    let row = ty.shape.length(ty.shape.rank() - 1) as usize;
+    let kept = node.ty.shape.length(ty.shape.rank() - 1);
+    let mut places = vec![];
+    for start in (0..data.len()).step_by(row.max(1)) {
+        let (mut first, mut second) = (0, row / 2);
+        for _ in 0..kept {
+            let comes = || pointwise::comes_before(order, data.get(start + second), data.get(start + first));
+            let is_second = first == row / 2 || (second < row && comes());
+            let next = if is_second { &mut second } else { &mut first };
+            places.push(Number::Int(*next as i128));
+            *next += 1;
+        }
+    }
+    Data::of(node.ty.element, places.into_iter())
 }
 
 fn add_at(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {

@@ -4,7 +4,7 @@
 
 use super::Data;
 use crate::attrs::Number;
-use crate::ops::Reduction;
+use crate::ops::{Order, Reduction};
 use crate::size::TensorType;
 use girih_ir::{Op, Scalar, eval};
 use std::ops::{Add, Div, Mul, Sub};
@@ -151,5 +151,14 @@ pub fn reduce(by: Reduction, all: &[Number], element: Scalar) -> Number {
         Reduction::ArgMin => best(|a, b| a < b || (a.is_nan() && !b.is_nan()), |a, b| a < b),
         Reduction::Any => Number::Int(integers().any(|x| x != 0).into()),
         Reduction::All => Number::Int(integers().all(|x| x != 0).into()),
+    }
+}
+
+/// Whether a number is strictly before another one; NaN is greater than all numbers.
+pub fn comes_before(order: Order, a: Number, b: Number) -> bool {
+    let (low, high) = if order == Order::Up { (a, b) } else { (b, a) };
+    match (low, high) {
+        (Number::Int(low), Number::Int(high)) => low < high,
+        (low, high) => low.as_float() < high.as_float() || (high.as_float().is_nan() && !low.as_float().is_nan()),
     }
 }

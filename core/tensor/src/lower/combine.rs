@@ -21,19 +21,14 @@ impl<'k> Writer<'k> {
         let lengths: Vec<u64> = axes.iter().map(|axis| shape.length(*axis as usize)).collect();
         let count: u64 = lengths.iter().product();
         let block = count.next_power_of_two().min(MOST_COLUMNS / 4);
-        let height = index.iter().map(|at| at.at.lengths()[0]).max().unwrap_or(1);
+        let height = extent(index)[0];
         let kernel = self.kernel;
         if count <= MOST_COLUMNS {
             let column = self.columns(count, count.next_power_of_two(), None);
             let parts = self.parts(id, by, index, column, &lengths, height);
             return self.folded(by, &parts, node.ty.element);
         }
-        let start = neutral(by, combined_as(by, graph.ty(node.operands[0]).element));
-        let width = [height, block];
-        let mut first = vec![kernel.full(&width, start(self))];
-        if matches!(by, Reduction::ArgMax | Reduction::ArgMin) {
-            first.push(kernel.full(&width, kernel.constant(Scalar::I32, i32::MAX)));
-        }
+        let first = self.nothing(id, by, [height, block]);
         let number = |n: u64| kernel.constant(Scalar::I32, n as i32);
         let parts = self.inside(|writer| {
             kernel.for_range([number(0), number(count), number(block)], &first, |from, before| {
@@ -45,7 +40,38 @@ impl<'k> Writer<'k> {
         self.folded(by, &parts, node.ty.element)
     }
 
-    /// The elements that a reduction combines at some columns, and their numbers where it asks for these; what is not there is neutral.
+    /// A reduction at any index: each result takes its elements one after the other.
+    pub fn stepped(&mut self, id: NodeId, by: Reduction, index: &Index<'k>) -> Block<'k> {
+        let graph = self.graph;
+        let (node, kernel) = (&graph.nodes[id], self.kernel);
+        let shape = graph.shape(node.operands[0]);
+        let lengths: Vec<u64> = reduced_axes(node, by).iter().map(|axis| shape.length(*axis as usize)).collect();
+        let count: u64 = lengths.iter().product();
+        let tile = extent(index);
+        let first = self.nothing(id, by, tile);
+        let number = |n: u64| kernel.constant(Scalar::I32, n as i32);
+        let results = self.inside(|writer| {
+            kernel.for_range([number(0), number(count), number(1)], &first, |step, before| {
+                let at = At { at: kernel.full(&[1, 1], step), inside: None };
+                let parts = writer.elements(id, by, index, at, &lengths, tile);
+                combined(by, before, &parts)
+            })
+        });
+        results[results.len() - 1].to(node.ty.element)
+    }
+
+    /// What combined elements begin with.
+    fn nothing(&self, id: NodeId, by: Reduction, tile: [u64; 2]) -> Vec<Block<'k>> {
+        let element = self.graph.ty(self.graph.nodes[id].operands[0]).element;
+        let start = neutral(by, combined_as(by, element))(self);
+        let mut all = vec![self.kernel.full(&tile, start)];
+        if matches!(by, Reduction::ArgMax | Reduction::ArgMin) {
+            all.push(self.kernel.full(&tile, self.kernel.constant(Scalar::I32, i32::MAX)));
+        }
+        all
+    }
+
+    /// The elements that a reduction combines at some columns.
     fn parts(
         &mut self,
         id: NodeId,
@@ -54,6 +80,19 @@ impl<'k> Writer<'k> {
         column: At<'k>,
         lengths: &[u64],
         height: u64,
+    ) -> Vec<Block<'k>> {
+        self.elements(id, by, index, column, lengths, [height, column.at.lengths()[1]])
+    }
+
+    /// The elements that a reduction combines, of these numbers among those of a result, and the numbers where it asks for them; what is not there is neutral.
+    fn elements(
+        &mut self,
+        id: NodeId,
+        by: Reduction,
+        index: &Index<'k>,
+        column: At<'k>,
+        lengths: &[u64],
+        shape: [u64; 2],
     ) -> Vec<Block<'k>> {
         let graph = self.graph;
         let node = &graph.nodes[id];
@@ -68,7 +107,6 @@ impl<'k> Writer<'k> {
                 None => kept.next().unwrap_or(self.zero()),
             });
         }
-        let shape = [height, column.at.lengths()[1]];
         let value = self.value(node.operands[0], &inner).broadcast_to(&shape);
         let value = value.to(combined_as(by, value.element()));
         let start = neutral(by, value.element())(self);
@@ -140,6 +178,11 @@ impl<'k> Writer<'k> {
     }
 }
 
+/// How many rows and columns an index has.
+fn extent(index: &Index<'_>) -> [u64; 2] {
+    [0, 1].map(|side| index.iter().map(|at| at.at.lengths()[side]).max().unwrap_or(1))
+}
+
 /// The type in which elements are combined: sums and products of short floats are those of `f32`, and rounded once.
 const fn combined_as(by: Reduction, element: Scalar) -> Scalar {
     match (by, element) {
@@ -173,7 +216,7 @@ pub fn elementwise<'k>(op: Op, operands: &[Block<'k>]) -> Block<'k> {
 fn extreme<'k>(better: Op, a: Block<'k>, b: Block<'k>) -> Block<'k> {
     (Block::apply(better, &[a, b]) | is_nan(a)).select(a, b)
 }
-fn is_nan(x: Block<'_>) -> Block<'_> {
+pub fn is_nan(x: Block<'_>) -> Block<'_> {
     Block::apply(Op::Ne, &[x, x])
 }
 

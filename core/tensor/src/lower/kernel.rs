@@ -26,7 +26,7 @@ fn begun<'k>(graph: &'k Graph, group: &'k Group, kernel: &'k TileKernel) -> (Wri
     };
     let reads = group.reads.iter().map(|id| (*id, memory(*id))).collect();
     let result = kernel.buffer("result", stored(graph.ty(group.root).element));
-    (Writer::new(graph, kernel, &group.members, reads), result)
+    (Writer::new(graph, kernel, group, reads), result)
 }
 
 /// Writes the kernel that adds elements at positions to a result that holds its first operand already; none if there are no such elements.
@@ -113,7 +113,7 @@ fn rows_and_columns<'k>(writer: &mut Writer<'k>, group: &Group, axes: &[usize]) 
     let rows: Vec<usize> = (0..lengths.len()).filter(|axis| !axes.contains(axis)).collect();
     let width = columns(&node.ty.shape, &group.split);
     // What reductions reduce along columns counts as width, too.
-    let reduced = group.members.iter().map(|id| {
+    let reduced = group.members.iter().filter(|id| group.steps != Some(**id)).map(|id| {
         let node = &writer.graph.nodes[*id];
         let by = |by: Reduction| {
             reduced_axes(node, by)

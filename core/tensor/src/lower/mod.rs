@@ -9,10 +9,12 @@
 //! | `value` | a node's elements at an index: read, or computed from those of its operands |
 //! | `views` | indices of views |
 //! | `combine` | reductions and products of matrices |
+//! | `merge` | sorted halves of rows merged |
 
 mod combine;
 mod kernel;
 mod memory;
+mod merge;
 mod value;
 mod views;
 
@@ -123,6 +125,7 @@ fn supported(graph: &Graph, node: &Node) -> Made<()> {
         | Meaning::Concat
         | Meaning::Gather
         | Meaning::Scan
+        | Meaning::Merge(_)
         | Meaning::AddAt
         | Meaning::Compound(_) => Ok(()),
     }

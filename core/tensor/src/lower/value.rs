@@ -10,9 +10,10 @@ use super::combine::elementwise;
 use crate::attrs::{AttrKind, Number};
 use crate::graph::{Graph, NodeId};
 use crate::ops::{Meaning, View};
+use crate::schedule::Group;
 use girih_ir::kernel::{Block, Buffer, Literal, Mask, TileKernel};
 use girih_ir::{Scalar, ValueId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 /// Positions along an axis, and which of them are there; all if that is not said.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +35,8 @@ fn positions(index: &[At<'_>]) -> Positions {
 pub struct Writer<'k> {
     pub graph: &'k Graph,
     pub kernel: &'k TileKernel,
-    members: &'k BTreeSet<NodeId>,
-    reads: BTreeMap<NodeId, Buffer<'k>>,
+    pub group: &'k Group,
+    pub reads: BTreeMap<NodeId, Buffer<'k>>,
     known: HashMap<(NodeId, Positions), Block<'k>>,
     columns: HashMap<(u64, u64), At<'k>>,
     zero: Option<At<'k>>,
@@ -49,13 +50,13 @@ impl<'k> Writer<'k> {
     pub fn new(
         graph: &'k Graph,
         kernel: &'k TileKernel,
-        members: &'k BTreeSet<NodeId>,
+        group: &'k Group,
         reads: BTreeMap<NodeId, Buffer<'k>>,
     ) -> Writer<'k> {
         Writer {
             graph,
             kernel,
-            members,
+            group,
             reads,
             known: HashMap::new(),
             columns: HashMap::new(),
@@ -112,6 +113,10 @@ impl<'k> Writer<'k> {
         }
         index
     }
+    /// Whether positions are quotients and remainders of one that is known.
+    pub fn is_of_one(&self, index: &[At<'k>], lengths: &[u64]) -> bool {
+        self.ravelled.get(&positions(index)).is_some_and(|(_, known)| known == lengths)
+    }
     /// One position that counts through the elements of some axes.
     pub fn ravelled(&mut self, index: &[At<'k>], lengths: &[u64]) -> At<'k> {
         if let Some((one, _)) = self.ravelled.get(&positions(index)).filter(|(_, known)| known == lengths) {
@@ -154,7 +159,7 @@ impl<'k> Writer<'k> {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let value = if self.members.contains(&id) { self.computed(id, &index) } else { self.read(id, &index) };
+        let value = if self.group.members.contains(&id) { self.computed(id, &index) } else { self.read(id, &index) };
         self.known.insert(key, value);
         value
     }
@@ -209,8 +214,10 @@ impl<'k> Writer<'k> {
             }
             Meaning::Concat => self.concatenated(id, index),
             Meaning::Gather => self.gathered(id, index),
+            Meaning::Reduce(by) if self.group.steps == Some(id) => self.stepped(id, by, index),
             Meaning::Reduce(by) => self.reduced(id, by, index),
             Meaning::Scan => self.scanned(id, index),
+            Meaning::Merge(order) => self.merged(id, order, index),
             // What it starts with: another kernel adds the rest.
             Meaning::AddAt => self.value(node.operands[0], index),
             Meaning::Matmul => self.product(id, index),

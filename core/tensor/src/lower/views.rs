@@ -74,11 +74,68 @@ impl<'k> Writer<'k> {
     fn reshaped(&mut self, from: &[u64], to: &[u64], index: &Index<'k>) -> Index<'k> {
         let mut moved = vec![];
         for (old, new) in axis_groups(from, to) {
-            let one = self.ravelled(&index[new.clone()], &to[new]);
-            moved.extend(self.unravelled(one, &from[old]));
+            let (from, to, index) = (&from[old], &to[new.clone()], &index[new]);
+            match factors(from, to).filter(|_| !self.is_of_one(index, to)) {
+                Some(factors) => moved.extend(self.regrouped(from, to, &factors, index)),
+                None => {
+                    let one = self.ravelled(index, to);
+                    moved.extend(self.unravelled(one, from));
+                }
+            }
         }
         moved
     }
+
+    /// Positions along axes of factors, of which the lengths of both shapes are products. So each quotient is one of a position along a single axis: of a row or of a column,
+    /// not of an element.
+    fn regrouped(&mut self, from: &[u64], to: &[u64], factors: &[u64], index: &[At<'k>]) -> Index<'k> {
+        let mut digits = vec![];
+        for (at, own) in index.iter().zip(runs(factors, to)) {
+            match factors[own.clone()].len() {
+                0 => {}
+                1 => digits.push(*at),
+                _more => digits.extend(self.unravelled(*at, &factors[own])),
+            }
+        }
+        let mut moved = vec![];
+        for own in runs(factors, from) {
+            moved.push(match digits[own.clone()] {
+                [] => self.zero(),
+                [one] => one,
+                ref more => self.ravelled(more, &factors[own]),
+            });
+        }
+        moved
+    }
+}
+
+/// Lengths of which those of both shapes are products, each the product of neighbours; none if there are none, or if one shape has a single axis.
+fn factors(from: &[u64], to: &[u64]) -> Option<Vec<u64>> {
+    let is_single = |lengths: &[u64]| lengths.iter().filter(|length| **length != 1).count() < 2;
+    if is_single(from) || is_single(to) || from.contains(&0) {
+        return None;
+    }
+    let products =
+        |lengths: &[u64]| -> Vec<u64> { (0..lengths.len()).map(|axis| lengths[axis..].iter().product()).collect() };
+    let mut ends = [vec![1], products(from), products(to)].concat();
+    ends.sort_unstable();
+    ends.dedup();
+    let steps: Option<Vec<u64>> =
+        ends.windows(2).rev().map(|pair| pair[1].is_multiple_of(pair[0]).then(|| pair[1] / pair[0])).collect();
+    steps
+}
+/// Which factors each length is the product of.
+fn runs(factors: &[u64], lengths: &[u64]) -> Vec<std::ops::Range<usize>> {
+    let mut next = 0;
+    let run = |length: &u64| {
+        let (first, mut product) = (next, 1);
+        while product < *length {
+            product *= factors[next];
+            next += 1;
+        }
+        first..next
+    };
+    lengths.iter().map(run).collect()
 }
 
 fn both<'k>(a: Option<Block<'k>>, b: Block<'k>) -> Block<'k> {

@@ -360,3 +360,47 @@ fn a_step_of_training_is_kernels() {
     let lowered = lower(&graph, Fusion::Full).expect("it becomes kernels");
     compare("training", &graph, &run(&cpu(), &lowered, &inputs), &expected);
 }
+
+/// Columns and windows: each result takes its elements one after the other, and what follows is computed with it.
+#[test]
+fn columns_and_windows_are_reduced_in_steps() {
+    use girih_tensor::{Attr, AttrKind, Shape};
+    let list = |kind: AttrKind, list: &[u64]| Attr::List(kind, list.to_vec());
+    let window = [list(AttrKind::Window, &[3, 2]), list(AttrKind::Stride, &[1, 2]), list(AttrKind::Padding, &[1, 1])];
+    let deep = [
+        list(AttrKind::Stride, &[1, 2]),
+        list(AttrKind::Padding, &[1, 1]),
+        list(AttrKind::Dilation, &[2, 1]),
+        list(AttrKind::Groups, &[6]),
+    ];
+    for element in [Scalar::F32, Scalar::F16] {
+        let mut g = Graph::new();
+        let x = g.input(element, &[2, 6, 7, 9]).expect("an input");
+        let w = g.input(element, &[12, 1, 3, 2]).expect("an input");
+        let bias = g.input(element, &[1, 12, 1, 1]).expect("an input");
+        let y = g.push(Op::Conv2d, &[x, w], deep.to_vec()).expect("a convolution");
+        let y = g.binary(Op::Add, y, bias).and_then(|y| g.op(Op::Relu, &[y])).expect("an epilogue");
+        g.outputs = vec![y];
+        assert_eq!(on_devices("a convolution of each channel", &g).len(), 1);
+        g.outputs = vec![g.push(Op::MaxPool2d, &[x], window.to_vec()).expect("a pool")];
+        assert_eq!(on_devices("a pool of the greatest", &g).len(), 1);
+        g.outputs = vec![g.push(Op::AvgPool2d, &[x], window.to_vec()).expect("a pool")];
+        assert_eq!(on_devices("a pool of means", &g).len(), 1);
+        for (op, axes) in [(Op::Sum, [0, 2]), (Op::Amin, [1, 0]), (Op::Prod, [0, 1])] {
+            g.outputs = vec![g.along(op, x, &axes).expect("a reduction")];
+            on_devices(op.name(), &g);
+        }
+        g.outputs = [1, 2].map(|axis| g.along(Op::ArgMax, x, &[axis]).expect("positions")).to_vec();
+        on_devices("positions in columns", &g);
+    }
+    // Products of all channels, and views between shapes of common factors.
+    let mut g = Graph::new();
+    let x = g.input(Scalar::F32, &[2, 8, 6, 5]).expect("an input");
+    let w = g.input(Scalar::F32, &[12, 4, 3, 3]).expect("an input");
+    let attrs = [AttrKind::Stride, AttrKind::Padding, AttrKind::Dilation].map(|kind| list(kind, &[1, 1]));
+    let y = g.push(Op::Conv2d, &[x, w], [&attrs[..], &[list(AttrKind::Groups, &[2])]].concat()).expect("a convolution");
+    let other = g.reshape(x, &Shape::of(&[4, 2, 2, 3, 10])).and_then(|x| g.permute(x, &[2, 0, 4, 1, 3]));
+    let other = other.and_then(|x| g.reshape(x, &Shape::of(&[8, 10, 6]))).and_then(|x| g.op(Op::Neg, &[x]));
+    g.outputs = vec![y, other.expect("views")];
+    on_devices("a convolution of groups", &g);
+}

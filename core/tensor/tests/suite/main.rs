@@ -7,5 +7,6 @@ mod page;
 mod random;
 mod samples;
 mod shapes;
+mod sorting;
 mod text;
 mod values;

@@ -56,6 +56,8 @@ fn shapes(op: Op) -> (Vec<Vec<u64>>, Vec<Attr>) {
         Op::Softmax | Op::LogSoftmax => (vec![vec![2, 5]], vec![list(K::Axes, &[1])]),
         Op::Normalise => (vec![vec![2, 5]], vec![list(K::Axes, &[1]), number(0.1)]),
         Op::ArgMax | Op::ArgMin | Op::CumSum | Op::Scan => (vec![vec![2, 5]], vec![axis(1)]),
+        Op::ArgSort | Op::ArgTop => (vec![vec![2, 5]], vec![axis(1), list(K::Length, &[3])]),
+        Op::Merge | Op::MergeDown => (vec![vec![2, 2]], vec![list(K::Length, &[2])]),
         Op::Broadcast => (vec![vec![2, 1]], vec![list(K::Sizes, &[2, 3])]),
         Op::Reshape => (vec![vec![2, 6]], vec![list(K::Sizes, &[3, 4])]),
         Op::Permute => (vec![vec![2, 3, 4]], vec![list(K::Axes, &[2, 0, 1])]),
