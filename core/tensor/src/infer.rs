@@ -16,7 +16,7 @@ use girih_ir::{Scalar, ScalarSet};
 type Types<'a> = [&'a TensorType];
 
 /// The most dimensions.
-const MOST_RANK: usize = 12;
+pub const MOST_RANK: usize = 12;
 /// The most elements: positions are signed numbers of 32 bits in kernels, and those of the last tile may lie this far behind the last element.
 const MOST_ELEMENTS: u64 = (1 << 31) - 4096;
 

@@ -22,6 +22,7 @@ mod graph;
 mod infer;
 mod integer;
 pub mod interpret;
+mod joins;
 pub mod lower;
 pub mod ops;
 mod partial;

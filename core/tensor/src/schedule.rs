@@ -46,6 +46,8 @@ impl Along {
     }
 }
 
+/// So few tensors are concatenated with any number of others at once.
+const FEW_JOINED: usize = 4;
 /// The most elements of a result that are combined one after the other, if there are few results.
 const MOST_STEPS: u64 = 256;
 /// So many results keep a device busy, however many elements each has.
@@ -213,6 +215,13 @@ impl Grower<'_> {
         (group, inside)
     }
 
+    /// Whether many tensors that are concatenated would be looked at for each element of many others.
+    fn is_joined(&self, group: &Group, node: &Node) -> bool {
+        let is_long =
+            |node: &Node| matches!(node.op.row().meaning, Meaning::Concat) && node.operands.len() > FEW_JOINED;
+        is_long(node) && group.members.iter().any(|id| is_long(&self.graph.nodes[*id]))
+    }
+
     /// Whether no other group needs a node, directly or through views.
     fn serves(&self, group: &Group, id: NodeId) -> bool {
         self.users[id.index()].iter().all(|user| {
@@ -240,7 +249,8 @@ impl Grower<'_> {
             // Scans, merged rows and sums at positions need tiles of their own.
             Meaning::Input | Meaning::Compound(_) | Meaning::Scan | Meaning::Merge(_) | Meaning::AddAt => false,
             Meaning::Full | Meaning::Iota => true,
-            Meaning::View(_) | Meaning::Concat => small && ways.len() <= 4,
+            Meaning::View(_) => small && ways.len() <= 4,
+            Meaning::Concat => small && ways.len() <= 4 && !self.is_joined(group, node),
             Meaning::Pointwise(_) | Meaning::Convert | Meaning::Gather => {
                 small && alone && !moved && !repeated && ways.len() <= 4
             }

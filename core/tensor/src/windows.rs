@@ -58,8 +58,18 @@ struct Convolution {
     window: [u64; 2],
 }
 
-/// So few channels of a group's result are sums of their own; more are a product of matrices.
-const FEW_CHANNELS: u64 = 4;
+/// Rows and depth of the smallest product of matrices: shorter ones take as long.
+const LEAST: u64 = 16;
+/// How many times as fast a product of matrices adds up as sums of products.
+const GAIN: u64 = 4;
+
+impl Convolution {
+    /// Whether so few channels or elements of a group are sums of their own: a product of matrices would be of zeros for the most part.
+    fn is_small(&self) -> bool {
+        let depth = self.inner * self.window[0] * self.window[1];
+        GAIN * self.outer * depth < self.outer.max(LEAST) * depth.next_multiple_of(LEAST)
+    }
+}
 
 pub(crate) fn conv2d(g: &mut Graph, node: &Node) -> Made<NodeId> {
     let (x, w) = (node.operands[0], node.operands[1]);
@@ -69,8 +79,7 @@ pub(crate) fn conv2d(g: &mut Graph, node: &Node) -> Made<NodeId> {
     let [images, _, rows, columns, ..] = g.shape(all).lengths()[..] else { return Ok(x) };
     let outer = out / groups;
     let shape = Convolution { images, groups, inner, outer, places: [rows, columns], window: [height, width] };
-    let few = outer < FEW_CHANNELS;
-    let result = if few { by_channel(g, all, w, &shape)? } else { by_product(g, all, w, &shape)? };
+    let result = if shape.is_small() { by_channel(g, all, w, &shape)? } else { by_product(g, all, w, &shape)? };
     let result = g.convert(result, node.ty.element)?;
     g.reshape(result, &node.ty.shape)
 }
@@ -87,7 +96,7 @@ fn by_product(g: &mut Graph, all: NodeId, w: NodeId, shape: &Convolution) -> Mad
     let product = g.reshape(product, &Shape::of(&[groups, outer, images, rows, columns]))?;
     g.permute(product, &[2, 0, 1, 3, 4])
 }
-/// Sums of products along windows, for all places of a channel at once: a product of matrices with so few columns would be of zeros for the most part.
+/// Sums of products along windows, for all places of a channel at once.
 fn by_channel(g: &mut Graph, all: NodeId, w: NodeId, shape: &Convolution) -> Made<NodeId> {
     let Convolution { images, groups, inner, outer, places: [rows, columns], window: [height, width] } = *shape;
     let split = g.reshape(all, &Shape::of(&[images, groups, 1, inner, rows, columns, height, width]))?;

@@ -207,7 +207,6 @@ pub fn conv_integer(call: &mut Call<'_, '_>) -> Given {
     Ok(vec![convolution(call, x, w)?])
 }
 
-/// A transposed convolution is one over its input with zeros between its elements, with the weights backwards.
 pub fn conv_transpose(call: &mut Call<'_, '_>) -> Given {
     let (x, w) = (call.input(0)?, call.input(1)?);
     let (lengths, kernel) = (spatial(call, x)?, spatial(call, w)?);
@@ -240,21 +239,80 @@ pub fn conv_transpose(call: &mut Call<'_, '_>) -> Given {
                 if auto == "SAME_UPPER" { (half, total - half) } else { (total - half, half) };
         }
     }
+    for (high, more) in windows.high.iter_mut().zip(&more) {
+        *high -= *more as i64;
+    }
+    let groups = groups(call)?;
+    let by_phases =
+        windows.stride.iter().zip(&windows.dilation).all(|(stride, dilation)| *stride == 1 || *dilation == 1);
+    let y =
+        if by_phases { in_phases(call, x, w, &windows, groups)? } else { among_zeros(call, x, w, windows, groups)? };
+    let bias = call.optional(2);
+    Ok(vec![biased(call, y, bias)?])
+}
+/// A transposed convolution is one over its input with zeros between its elements, with the weights backwards.
+fn among_zeros(call: &mut Call<'_, '_>, x: NodeId, w: NodeId, windows: Windows, groups: u64) -> Made<NodeId> {
     let spread = spread(call, x, &windows.stride)?;
     let (mut low, mut high) = (vec![0, 0], vec![0, 0]);
-    for (axis, more) in more.iter().enumerate() {
+    for axis in 0..windows.kernel.len() {
         let reach = windows.extent(axis) as i64 - 1;
         low.push(reach - windows.low[axis]);
-        high.push(reach - windows.high[axis] + *more as i64);
+        high.push(reach - windows.high[axis]);
     }
     let fill = zero(call.kind(x));
     let padded = around(call, spread, &low, &high, fill)?;
-    let groups = groups(call)?;
     let turned = turned(call, w, groups)?;
-    let dense = Windows { stride: vec![1; count], ..windows };
-    let y = convolved(call, padded, turned, &dense, groups)?;
-    let bias = call.optional(2);
-    Ok(vec![biased(call, y, bias)?])
+    let dense = Windows { stride: vec![1; windows.kernel.len()], ..windows };
+    convolved(call, padded, turned, &dense, groups)
+}
+/// The same without zeros: each stride-th element of the result is a convolution with each stride-th weight, and all of these are channels of one convolution.
+fn in_phases(call: &mut Call<'_, '_>, x: NodeId, w: NodeId, windows: &Windows, groups: u64) -> Made<NodeId> {
+    let (lengths, weights, count) = (call.lengths(x), call.lengths(w), windows.kernel.len());
+    if lengths[1] != weights[0] || !weights[0].is_multiple_of(groups) {
+        return Err(operator(format!("it has {} channels, and weights for {}", lengths[1], weights[0])));
+    }
+    let (inner, outer) = (weights[0] / groups, weights[1]);
+    let kernel: Vec<u64> =
+        windows.kernel.iter().zip(&windows.stride).map(|(all, stride)| all.div_ceil(*stride)).collect();
+    // Weights as [groups, channels in, channels out, (element, phase) ..], elements backwards.
+    let whole = |axis: usize| kernel[axis] * windows.stride[axis];
+    let missing = (0..count).map(|axis| (whole(axis) - windows.kernel[axis]) as i64);
+    let missing: Vec<i64> = [0, 0].into_iter().chain(missing).collect();
+    let fill = zero(call.kind(w));
+    let w = around(call, w, &vec![0; count + 2], &missing, fill)?;
+    let pairs = |axis: usize| [kernel[axis], windows.stride[axis]];
+    let apart: Vec<u64> = [groups, inner, outer].into_iter().chain((0..count).flat_map(pairs)).collect();
+    let w = call.shaped(w, &apart)?;
+    let [elements, phases] =
+        [3, 4].map(|first| (0..count as u64).map(move |axis| first + 2 * axis).collect::<Vec<u64>>());
+    let w = call.along(Op::Flip, w, &elements)?;
+    let w = call.permute(w, &[&[0, 2], &phases[..], &[1], &elements].concat())?;
+    let channels = groups * outer * windows.stride.iter().product::<u64>();
+    let w = call.shaped(w, &[&[channels, inner], &kernel[..]].concat())?;
+    // All windows that reach an element.
+    let reach = |axis: usize| ((kernel[axis] - 1) * windows.dilation[axis]) as i64;
+    let around_all: Vec<i64> = [0, 0].into_iter().chain((0..count).map(reach)).collect();
+    let fill = zero(call.kind(x));
+    let x = around(call, x, &around_all, &around_all, fill)?;
+    let dense = Windows { kernel, stride: vec![1; count], ..windows.clone() };
+    let y = convolved(call, x, w, &dense, groups)?;
+    // Phases beside each other, then what is wanted of the whole.
+    let places = call.lengths(y)[2..].to_vec();
+    let y = call.shaped(y, &[&[lengths[0], groups * outer], &windows.stride[..], &places].concat())?;
+    let order = (0..count as u64).flat_map(|axis| [2 + count as u64 + axis, 2 + axis]);
+    let order: Vec<u64> = [0, 1].into_iter().chain(order).collect();
+    let y = call.permute(y, &order)?;
+    let joined = places.iter().zip(&windows.stride).map(|(places, stride)| places * stride);
+    let joined: Vec<u64> = [lengths[0], groups * outer].into_iter().chain(joined).collect();
+    let y = call.shaped(y, &joined)?;
+    let (mut low, mut high) = (vec![0, 0], vec![0, 0]);
+    for axis in 0..count {
+        let whole = windows.stride[axis] * lengths[2 + axis].saturating_sub(1) + windows.extent(axis);
+        low.push(-windows.low[axis]);
+        high.push(whole as i64 - joined[2 + axis] as i64 - windows.high[axis]);
+    }
+    let fill = zero(call.kind(y));
+    around(call, y, &low, &high, fill)
 }
 /// Zeros between the elements of each spatial dimension.
 fn spread(call: &mut Call<'_, '_>, x: NodeId, stride: &[u64]) -> Made<NodeId> {

@@ -106,3 +106,88 @@ fn averages_count_the_elements_inside() {
     // Windows at -3, -1 and 1, each with every second element.
     assert_eq!(y, [2.0, 5.0, 5.0]);
 }
+
+/// Each element of the input adds the weights to the elements that its window reaches.
+fn transposed(x: &[f64], w: &[f64], groups: usize, along: &[Along; 2]) -> Vec<f64> {
+    let [rows, columns] = along;
+    let (inner, outer) = (4 / groups, 3);
+    let mut y = vec![0.0; groups * outer * rows.result * columns.result];
+    for (channel, out, i, j) in (0..4).flat_map(|c| {
+        (0..outer).flat_map(move |o| (0..rows.input).flat_map(move |i| (0..columns.input).map(move |j| (c, o, i, j))))
+    }) {
+        for (k, l) in (0..rows.kernel).flat_map(|k| (0..columns.kernel).map(move |l| (k, l))) {
+            let (Some(row), Some(column)) = (rows.place(i, k), columns.place(j, l)) else { continue };
+            let to = ((channel / inner * outer + out) * rows.result + row) * columns.result + column;
+            y[to] += x[(channel * rows.input + i) * columns.input + j]
+                * w[((channel * outer + out) * rows.kernel + k) * columns.kernel + l];
+        }
+    }
+    y
+}
+/// One dimension of a transposed convolution.
+struct Along {
+    input: usize,
+    kernel: usize,
+    stride: usize,
+    dilation: usize,
+    low: usize,
+    result: usize,
+}
+impl Along {
+    fn place(&self, at: usize, element: usize) -> Option<usize> {
+        (at * self.stride + element * self.dilation).checked_sub(self.low).filter(|place| *place < self.result)
+    }
+}
+
+#[test]
+fn transposed_convolutions_add_up_what_windows_reach() {
+    // Kernel, stride, dilation, elements cut off before and after, elements more after; of rows, then of columns.
+    let cases: &[[[usize; 6]; 2]] = &[
+        [[3, 1, 1, 0, 0, 0], [3, 2, 1, 1, 1, 1]],
+        [[2, 2, 1, 0, 0, 0], [5, 3, 1, 0, 2, 0]],
+        [[2, 3, 1, 0, 0, 2], [3, 1, 2, 1, 0, 0]],
+        [[3, 2, 2, 1, 1, 0], [1, 2, 1, 0, 0, 0]],
+    ];
+    for (number, case) in cases.iter().enumerate() {
+        let groups = 1 + number % 2;
+        let [rows, columns] = [0, 1].map(|side| {
+            let [kernel, stride, dilation, low, high, more] = case[side];
+            let input = 3 + side;
+            let result = (input - 1) * stride + (kernel - 1) * dilation + 1 + more - low - high;
+            Along { input, kernel, stride, dilation, low, result }
+        });
+        let pair = |name: &str, which: usize| ints(name, &[case[0][which] as i64, case[1][which] as i64]);
+        let pads = [case[0][3], case[1][3], case[0][4], case[1][4]].map(|count| count as i64);
+        let attrs = vec![
+            pair("strides", 1),
+            pair("dilations", 2),
+            ints("pads", &pads),
+            pair("output_padding", 5),
+            int("group", groups as i64),
+        ];
+        let x: Vec<f64> = (0..48).map(|at| f64::from(at * 5 % 11)).collect();
+        let weights = 12 * rows.kernel * columns.kernel;
+        let w: Vec<f64> = (0..weights).map(|at| (at * 7 % 13) as f64).collect();
+        let lengths = [4, 3, rows.kernel as u64, columns.kernel as u64];
+        let inputs = vec![value("x", FLOAT, &[-1; 4]), value("w", FLOAT, &[-1; 4])];
+        let model = model(inputs, vec![], vec![node("ConvTranspose", &["x", "w"], &["y"], attrs)]);
+        let (shape, y) = computed(&model, &[(&[1, 4, 3, 4], &x), (&lengths, &w)]);
+        assert_eq!(shape, [1, 3 * groups as u64, rows.result as u64, columns.result as u64], "{number}");
+        assert_eq!(y, transposed(&x, &w, groups, &[rows, columns]), "{number}");
+    }
+}
+
+#[test]
+fn the_greatest_of_many_elements_are_in_order() {
+    let x: Vec<f64> = (0..70_000_u32).map(|at| f64::from(at.wrapping_mul(2_654_435_761) % 1009)).collect();
+    for (output, largest) in [("values", 1), ("places", 1), ("values", 0)] {
+        let outputs = ["values", "places"].map(|name| if name == output { "y" } else { name });
+        let top = node("TopK", &["x", "k"], &outputs, vec![int("largest", largest)]);
+        let model = model(vec![value("x", FLOAT, &[-1])], vec![integers("k", &[1], &[100])], vec![top]);
+        let (_, y) = computed(&model, &[(&[70_000], &x)]);
+        let mut places: Vec<usize> = (0..x.len()).collect();
+        places.sort_by(|a, b| if largest == 1 { x[*b].total_cmp(&x[*a]) } else { x[*a].total_cmp(&x[*b]) });
+        let wanted = places.iter().take(100).map(|at| if output == "places" { *at as f64 } else { x[*at] });
+        assert_eq!(y, wanted.collect::<Vec<f64>>(), "{output}");
+    }
+}

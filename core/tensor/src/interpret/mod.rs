@@ -3,6 +3,7 @@
 //! Invariant: nothing is shared with the lowering to kernels but the table, so that a mistake of one is seen by the other. What the table composes of
 //! other operations means what they mean.
 
+mod grid;
 mod moves;
 mod pointwise;
 
@@ -11,7 +12,8 @@ use super::attrs::{AttrKind, Number};
 use super::decompose::decompose;
 use super::graph::{Graph, Node, NodeId};
 use super::ops::{Meaning, Order, Reduction, View};
-use super::size::{Shape, TensorType};
+use super::size::TensorType;
+use grid::{Grid, Place};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::Scalar;
@@ -108,20 +110,21 @@ fn compute(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {
     match node.op.row().meaning {
         Meaning::Full => Data::of(element, std::iter::repeat_n(node.number(AttrKind::Value), count)),
         Meaning::Iota => {
-            let axis = node.axis();
-            Data::of(element, (0..count).map(|at| Number::Int(places(at as u64, shape)[axis].into())))
+            let (axis, grid) = (node.axis(), Grid::of(shape));
+            Data::of(element, (0..count).map(|at| Number::Int(grid.places(at)[axis].into())))
         }
         Meaning::Pointwise(op) => pointwise::apply(op, types, operands),
         Meaning::Convert => pointwise::convert(operands[0], types[0].element, element),
         Meaning::Reduce(by) => reduce(node, by, types[0], operands[0]),
         Meaning::View(view) => {
             let fill = if view == View::Pad { node.number(AttrKind::Value) } else { Number::Int(0) };
-            let source = |at| moves::source(node, view, types[0], &places(at as u64, shape));
-            let pick = |at| source(at).map_or(fill, |from| operands[0].get(offset(&from, &types[0].shape)));
+            let [from, result] = [&types[0].shape, shape].map(Grid::of);
+            let source = |at| moves::source(node, view, [&from, &result], result.places(at));
+            let pick = |at| source(at).map_or(fill, |place| operands[0].get(from.offset(&place)));
             Data::of(element, (0..count).map(pick))
         }
-        Meaning::Concat => Data::of(element, (0..count).map(|at| concat(node, types, operands, at))),
-        Meaning::Gather => Data::of(element, (0..count).map(|at| gather(node, types, operands, at))),
+        Meaning::Concat => concat(node, types, operands),
+        Meaning::Gather => gather(node, types, operands),
         Meaning::Scan => scan(node, operands[0]),
         Meaning::Merge(order) => merge(node, order, types[0], operands[0]),
         Meaning::AddAt => add_at(node, types, operands),
@@ -131,39 +134,36 @@ fn compute(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {
     }
 }
 
-/// The position of an element in each dimension.
-fn places(at: u64, shape: &Shape) -> Vec<u64> {
-    let (strides, lengths) = (shape.strides(), shape.lengths());
-    strides.iter().zip(lengths).map(|(stride, length)| at / stride % length).collect()
-}
-/// The number of the element at these positions.
-fn offset(places: &[u64], shape: &Shape) -> usize {
-    places.iter().zip(shape.strides()).map(|(place, stride)| place * stride).sum::<u64>() as usize
+fn concat(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {
+    let (axis, grid) = (node.axis(), Grid::of(&node.ty.shape));
+    let parts: Vec<Grid> = types.iter().map(|ty| Grid::of(&ty.shape)).collect();
+    let pick = |at: usize| {
+        let mut place = grid.places(at);
+        for (part, data) in parts.iter().zip(operands) {
+            if place[axis] < part.lengths[axis] {
+                return data.get(part.offset(&place));
+            }
+            place[axis] -= part.lengths[axis];
+        }
+        Number::Int(0)
+    };
+    Data::of(node.ty.element, (0..node.ty.shape.elements() as usize).map(pick))
 }
 
-fn concat(node: &Node, types: &[&TensorType], operands: &[&Data], at: usize) -> Number {
-    let axis = node.axis();
-    let mut place = places(at as u64, &node.ty.shape);
-    for (ty, data) in types.iter().zip(operands) {
-        if place[axis] < ty.shape.length(axis) {
-            return data.get(offset(&place, &ty.shape));
+fn gather(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {
+    let (axis, [from, grid]) = (node.axis(), [&types[0].shape, &node.ty.shape].map(Grid::of));
+    let pick = |at: usize| {
+        let mut place = grid.places(at);
+        let wanted = operands[1].get(at).as_int();
+        match u64::try_from(wanted) {
+            Ok(wanted) if wanted < from.lengths[axis] => {
+                place[axis] = wanted;
+                operands[0].get(from.offset(&place))
+            }
+            _ => Number::Int(0),
         }
-        place[axis] -= ty.shape.length(axis);
-    }
-    Number::Int(0)
-}
-
-fn gather(node: &Node, types: &[&TensorType], operands: &[&Data], at: usize) -> Number {
-    let mut place = places(at as u64, &node.ty.shape);
-    let wanted = operands[1].get(at).as_int();
-    let length = types[0].shape.length(node.axis());
-    match u64::try_from(wanted) {
-        Ok(wanted) if wanted < length => {
-            place[node.axis()] = wanted;
-            operands[0].get(offset(&place, &types[0].shape))
-        }
-        _ => Number::Int(0),
-    }
+    };
+    Data::of(node.ty.element, (0..node.ty.shape.elements() as usize).map(pick))
 }
 
 /// The sum of two numbers of one kind.
@@ -175,10 +175,11 @@ fn sum(a: Number, b: Number) -> Number {
 }
 
 fn scan(node: &Node, data: &Data) -> Data {
-    let stride = node.ty.shape.strides()[node.axis()] as usize;
+    let grid = Grid::of(&node.ty.shape);
+    let stride = grid.strides[node.axis()] as usize;
     let mut sums: Vec<Number> = vec![];
     for at in 0..data.len() {
-        let is_first = places(at as u64, &node.ty.shape)[node.axis()] == 0;
+        let is_first = grid.places(at)[node.axis()] == 0;
         sums.push(if is_first { data.get(at) } else { sum(sums[at - stride], data.get(at)) });
     }
     Data::of(node.ty.element, sums.into_iter())
@@ -204,12 +205,13 @@ fn merge(node: &Node, order: Order, ty: &TensorType, data: &Data) -> Data {
 
 fn add_at(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {
     let mut sums: Vec<Number> = (0..operands[0].len()).map(|at| operands[0].get(at)).collect();
+    let [added, result] = [&types[2].shape, &node.ty.shape].map(Grid::of);
     for at in 0..operands[2].len() {
-        let mut place = places(at as u64, &types[2].shape);
+        let mut place = added.places(at);
         let wanted = u64::try_from(operands[1].get(at).as_int());
-        if let Some(wanted) = wanted.ok().filter(|wanted| *wanted < node.ty.shape.length(node.axis())) {
+        if let Some(wanted) = wanted.ok().filter(|wanted| *wanted < result.lengths[node.axis()]) {
             place[node.axis()] = wanted;
-            let to = offset(&place, &node.ty.shape);
+            let to = result.offset(&place);
             sums[to] = sum(sums[to], operands[2].get(at));
         }
     }
@@ -223,25 +225,36 @@ fn reduce(node: &Node, by: Reduction, ty: &TensorType, data: &Data) -> Data {
             node.list(AttrKind::Axes)
         }
     };
-    let kept: Vec<usize> = (0..ty.shape.rank()).filter(|axis| !axes.contains(&(*axis as u64))).collect();
-    let mut groups: Vec<Vec<Number>> = vec![vec![]; node.ty.shape.elements() as usize];
-    for at in 0..data.len() {
-        let place = places(at as u64, &ty.shape);
-        let place: Vec<u64> = kept.iter().map(|axis| place[*axis]).collect();
-        groups[offset(&place, &node.ty.shape)].push(data.get(at));
-    }
-    Data::of(node.ty.element, groups.iter().map(|group| pointwise::reduce(by, group, ty.element)))
+    // Where a result's elements are, from the first one on, and where the first one of each result is.
+    let grid = Grid::of(&ty.shape);
+    let is_reduced = |axis: &usize| axes.contains(&(*axis as u64));
+    let (reduced, kept): (Vec<usize>, Vec<usize>) = (0..ty.shape.rank()).partition(is_reduced);
+    let offsets = |chosen: &[usize]| -> Vec<usize> {
+        let mut all = vec![0];
+        for axis in chosen {
+            let (length, stride) = (grid.lengths[*axis] as usize, grid.strides[*axis] as usize);
+            all = all.iter().flat_map(|start| (0..length).map(move |at| start + at * stride)).collect();
+        }
+        all
+    };
+    let own = offsets(&reduced);
+    let one = |start: usize| {
+        let group: Vec<Number> = own.iter().map(|offset| data.get(start + offset)).collect();
+        pointwise::reduce(by, &group, ty.element)
+    };
+    Data::of(node.ty.element, offsets(&kept).into_iter().map(one))
 }
 
 fn matmul(node: &Node, types: &[&TensorType], operands: &[&Data]) -> Data {
     let rank = node.ty.shape.rank();
     let depth = types[0].shape.length(rank - 1);
+    let [left, right, result] = [&types[0].shape, &types[1].shape, &node.ty.shape].map(Grid::of);
     let sum = |at: usize| {
-        let place = places(at as u64, &node.ty.shape);
+        let place: Place = result.places(at);
         let factors = |k: u64| {
-            let (mut a, mut b) = (place.clone(), place.clone());
+            let (mut a, mut b) = (place, place);
             (a[rank - 1], b[rank - 2]) = (k, k);
-            (operands[0].get(offset(&a, &types[0].shape)), operands[1].get(offset(&b, &types[1].shape)))
+            (operands[0].get(left.offset(&a)), operands[1].get(right.offset(&b)))
         };
         if node.ty.element.is_float() {
             let product = |k| {

@@ -1,39 +1,41 @@
 //! Where each element of a view comes from.
 
+use super::grid::{Grid, Place};
 use crate::attrs::AttrKind;
 use crate::graph::Node;
 use crate::ops::View;
-use crate::size::TensorType;
 
-/// The operand's place that an element is taken from; none where the view has a number of its own.
-pub fn source(node: &Node, view: View, from: &TensorType, place: &[u64]) -> Option<Vec<u64>> {
+/// The operand's place that an element of the result is taken from; none where the view has a number of its own.
+pub fn source(node: &Node, view: View, [from, result]: [&Grid; 2], place: Place) -> Option<Place> {
     let number = |kind| node.list(kind).first().copied().unwrap_or(1);
-    let mut to = place.to_vec();
+    let mut to = place;
     match view {
         View::Broadcast => {
-            Some((0..place.len()).map(|i| if from.shape.length(i) == 1 { 0 } else { place[i] }).collect())
+            Some(Place::of((0..place.len()).map(|i| if from.lengths[i] == 1 { 0 } else { place[i] })))
         }
         View::Reshape => {
-            let at = super::offset(place, &node.ty.shape) as u64;
-            Some(super::places(at, &from.shape))
+            let at = result.offset(&place);
+            Some(from.places(at))
         }
         View::Permute => {
-            node.list(AttrKind::Axes).iter().zip(place).for_each(|(axis, at)| to[*axis as usize] = *at);
+            node.list(AttrKind::Axes).iter().zip(&*place).for_each(|(axis, at)| to[*axis as usize] = *at);
             Some(to)
         }
         View::Slice => {
             let (start, step) = (node.list(AttrKind::Start), node.list(AttrKind::Step));
-            Some((0..place.len()).map(|i| start[i] + place[i] * step[i]).collect())
+            Some(Place::of((0..place.len()).map(|i| start[i] + place[i] * step[i])))
         }
         View::Pad => {
             let low = node.list(AttrKind::Low);
-            let inside = |i: usize| place[i].checked_sub(low[i]).filter(|at| *at < from.shape.length(i));
-            (0..place.len()).map(inside).collect()
+            for (i, at) in to.iter_mut().enumerate() {
+                *at = place[i].checked_sub(low[i]).filter(|at| *at < from.lengths[i])?;
+            }
+            Some(to)
         }
         View::Flip => {
             node.list(AttrKind::Axes).iter().for_each(|axis| {
                 let axis = *axis as usize;
-                to[axis] = from.shape.length(axis) - 1 - place[axis];
+                to[axis] = from.lengths[axis] - 1 - place[axis];
             });
             Some(to)
         }
@@ -47,7 +49,7 @@ pub fn source(node: &Node, view: View, from: &TensorType, place: &[u64]) -> Opti
             let along = place[node.axis()].checked_sub(row * number(AttrKind::Dilation))?;
             let stride = number(AttrKind::Stride);
             to[node.axis()] = along / stride;
-            (along % stride == 0 && to[node.axis()] < from.shape.length(node.axis())).then_some(to)
+            (along % stride == 0 && to[node.axis()] < from.lengths[node.axis()]).then_some(to)
         }
     }
 }

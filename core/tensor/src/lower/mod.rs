@@ -24,6 +24,7 @@ use super::Made;
 use super::decompose::decompose;
 use super::graph::{Graph, Node, NodeId};
 use super::integer;
+use super::joins;
 use super::ops::Meaning;
 use super::partial;
 use super::schedule::{Fusion, Group, schedule};
@@ -75,7 +76,7 @@ pub const fn stored(element: Scalar) -> Scalar {
 /// # Errors
 /// If kernels lack an operation on a type, or a tensor is too large.
 pub fn lower(graph: &Graph, fusion: Fusion) -> Made<Lowered> {
-    let graph = share(&partial::split(&integer::sum_products(&decompose(graph)?)?)?);
+    let graph = share(&joins::split(&partial::split(&integer::sum_products(&decompose(graph)?)?)?)?);
     let needed = graph.needed();
     graph.ids().filter(|id| needed[id.index()]).try_for_each(|id| supported(&graph, &graph.nodes[id]))?;
     let groups = schedule(&graph, fusion);

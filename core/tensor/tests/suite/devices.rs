@@ -7,7 +7,7 @@ use girih_machine::interp::{Interpreter, Options};
 use girih_runtime::{Argument, Command, Device, Dispatch, Grid, LoadOptions, Memory};
 use girih_tensor::lower::{Lowered, Place, lower, stored};
 use girih_tensor::schedule::Fusion;
-use girih_tensor::{Data, Graph, Number, Op, TensorType, differentiate, interpret, text};
+use girih_tensor::{Data, Graph, NodeId, Number, Op, TensorType, differentiate, interpret, text};
 
 /// The bytes of elements.
 fn bytes(data: &Data, ty: &TensorType) -> Vec<u8> {
@@ -403,4 +403,18 @@ fn columns_and_windows_are_reduced_in_steps() {
     let other = other.and_then(|x| g.reshape(x, &Shape::of(&[8, 10, 6]))).and_then(|x| g.op(Op::Neg, &[x]));
     g.outputs = vec![y, other.expect("views")];
     on_devices("a convolution of groups", &g);
+}
+
+/// More tensors than a kernel has buffers, and more parts of one than a kernel has steps.
+#[test]
+fn many_tensors_are_concatenated_in_parts() {
+    let mut g = Graph::new();
+    let inputs: Vec<NodeId> = (0..300).map(|i| g.input(Scalar::F32, &[2, i % 3]).expect("an input")).collect();
+    let whole = g.at_axis(Op::Concat, &inputs, 1).expect("one tensor");
+    let parts: Vec<NodeId> =
+        (0..150).rev().map(|i| g.slice(whole, &[0, 2 * i], &[2, 2 * i + 2]).expect("a part")).collect();
+    let turned = g.at_axis(Op::Concat, &parts, 1).expect("one tensor");
+    g.outputs = vec![whole, turned];
+    let count = on_devices("many tensors", &g).len();
+    assert!(count < 40, "{count} kernels");
 }
