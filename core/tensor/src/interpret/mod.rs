@@ -13,10 +13,10 @@ use super::decompose::decompose;
 use super::graph::{Graph, Node, NodeId};
 use super::ops::{Meaning, Order, Reduction, View};
 use super::size::TensorType;
-use grid::{Grid, Place};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::Scalar;
+use grid::{Grid, Place};
 
 /// The elements of a tensor, in order.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,9 +10,7 @@ pub fn source(node: &Node, view: View, [from, result]: [&Grid; 2], place: Place)
     let number = |kind| node.list(kind).first().copied().unwrap_or(1);
     let mut to = place;
     match view {
-        View::Broadcast => {
-            Some(Place::of((0..place.len()).map(|i| if from.lengths[i] == 1 { 0 } else { place[i] })))
-        }
+        View::Broadcast => Some(Place::of((0..place.len()).map(|i| if from.lengths[i] == 1 { 0 } else { place[i] }))),
         View::Reshape => {
             let at = result.offset(&place);
             Some(from.places(at))

@@ -3,13 +3,10 @@
 use super::value::{At, Index, Writer};
 use crate::attrs::Number;
 use crate::graph::NodeId;
-use crate::ops::Reduction;
+use crate::ops::{Meaning, Reduction};
 use crate::schedule::{MOST_COLUMNS, reduced_axes};
 use girih_ir::kernel::{Block, Product};
 use girih_ir::{Op, Scalar};
-
-/// The depth of one step of a product.
-const DEPTH: u64 = 16;
 
 impl<'k> Writer<'k> {
     /// A reduction at an index that does not change along columns: elements along the reduced axes are the columns.
@@ -144,6 +141,13 @@ impl<'k> Writer<'k> {
         sums[0]
     }
 
+    /// The depth of a product.
+    pub fn depth(&self, id: NodeId) -> Option<u64> {
+        let node = &self.graph.nodes[id];
+        let is_product = matches!(node.op.row().meaning, Meaning::Matmul);
+        is_product.then(|| self.graph.shape(node.operands[0]).length(node.ty.shape.rank() - 1))
+    }
+
     /// A product of matrices at an index whose last two positions are the tile's rows and columns.
     pub fn product(&mut self, id: NodeId, index: &Index<'k>) -> Block<'k> {
         let graph = self.graph;
@@ -151,20 +155,20 @@ impl<'k> Writer<'k> {
         let (rank, kernel) = (node.ty.shape.rank(), self.kernel);
         let depth = graph.shape(node.operands[0]).length(rank - 1);
         let sum = if node.ty.element == Scalar::F64 { Scalar::F64 } else { Scalar::F32 };
-        let [height, width] = self.product;
+        let [height, width, deep] = self.product;
         let number = |n: u64| kernel.constant(Scalar::I32, n as i32);
         let first = kernel.zeros(&[height, width], sum);
         let results = self.inside(|writer| {
-            kernel.for_range([number(0), number(depth), number(DEPTH)], &[first], |from, before| {
-                let step = kernel.iota(DEPTH) + from;
-                let (across, down) = (step.reshape(&[1, DEPTH]), step.reshape(&[DEPTH, 1]));
-                let inside = |at: Block<'k>| (!depth.is_multiple_of(DEPTH)).then(|| at.lt(depth as i32));
+            kernel.for_range([number(0), number(depth), number(deep)], &[first], |from, before| {
+                let step = kernel.iota(deep) + from;
+                let (across, down) = (step.reshape(&[1, deep]), step.reshape(&[deep, 1]));
+                let inside = |at: Block<'k>| (!depth.is_multiple_of(deep)).then(|| at.lt(depth as i32));
                 let across = At { at: across, inside: inside(across) };
                 let down = At { at: down, inside: inside(down) };
                 let (mut a, mut b) = (index.clone(), index.clone());
                 (a[rank - 1], b[rank - 2]) = (across, down);
-                let left = writer.factor(node.operands[0], &a, across, &[height, DEPTH]);
-                let right = writer.factor(node.operands[1], &b, down, &[DEPTH, width]);
+                let left = writer.factor(node.operands[0], &a, across, &[height, deep]);
+                let right = writer.factor(node.operands[1], &b, down, &[deep, width]);
                 vec![left.dot(right, Some(before[0]), Product { sum, precision: None })]
             })
         });

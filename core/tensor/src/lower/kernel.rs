@@ -9,13 +9,46 @@ use crate::schedule::{Group, Split, columns, reduced_axes};
 use girih_ir::attrs::{Dim, ParamAttrs, Update};
 use girih_ir::kernel::{Block, Buffer, TileKernel};
 use girih_ir::{Function, Scalar};
+use std::ops::Range;
 
 /// Warps that run a program.
 const WARPS: u32 = 4;
 /// About how many elements a tile has.
 const TILE: u64 = 1024;
-/// Rows and columns of a tile of a product.
-const PRODUCT: std::ops::RangeInclusive<u64> = 16..=32;
+/// The least length of a product's tile along any dimension.
+const LEAST: u64 = 16;
+/// So many programs keep a device busy.
+const MANY_PROGRAMS: u64 = 32;
+
+/// The greatest tiles of products of matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Largest {
+    /// Rows and columns.
+    side: u64,
+    depth: u64,
+}
+impl Largest {
+    /// What every device has room for where invocations share a tile.
+    pub const SHARED: Largest = Largest { side: 32, depth: 16 };
+    /// What suits a thread that has a tile for itself: the caches are its limit.
+    pub const OF_THREAD: Largest = Largest { side: 64, depth: 64 };
+
+    /// Rows, columns and depth for a product of these lengths: as large as suits, but many programs, and a depth that fills its last step.
+    fn tile(self, [rows, columns, depth]: [u64; 3], products: u64) -> [u64; 3] {
+        let block = |length: u64| length.next_power_of_two().clamp(LEAST, self.side);
+        let (mut height, mut width) = (block(rows), block(columns));
+        let programs = |height: u64, width: u64| products * rows.div_ceil(height) * columns.div_ceil(width);
+        while height.max(width) > Largest::SHARED.side && programs(height, width) < MANY_PROGRAMS {
+            // Columns first: those of a convolution are gathered again for each block of rows.
+            *(if width > Largest::SHARED.side { &mut width } else { &mut height }) /= 2;
+        }
+        let mut deep = self.depth;
+        while deep > LEAST && depth.next_multiple_of(deep) - depth > depth / 8 {
+            deep /= 2;
+        }
+        [height, width, deep]
+    }
+}
 
 /// A writer with the parameters of a group: what it reads, then its result.
 fn begun<'k>(graph: &'k Graph, group: &'k Group, kernel: &'k TileKernel) -> (Writer<'k>, Buffer<'k>) {
@@ -53,14 +86,14 @@ pub(super) fn write_added(graph: &Graph, group: &Group, number: usize) -> Made<O
 }
 
 /// Writes the kernel of a group; gives how many programs run along each dimension.
-pub(super) fn write(graph: &Graph, group: &Group, number: usize) -> Made<(Function, [u32; 3])> {
+pub(super) fn write(graph: &Graph, group: &Group, number: usize, largest: Largest) -> Made<(Function, [u32; 3])> {
     let name = format!("k{number}_{}", graph.nodes[group.root].op.name());
     let kernel = TileKernel::new(&name, WARPS);
     let programs = {
         let (mut writer, result) = begun(graph, group, &kernel);
         let (index, programs) = match &group.split {
             Split::Columns(axes) => rows_and_columns(&mut writer, group, axes),
-            Split::Matrices => matrices(&mut writer, group),
+            Split::Matrices(rows, columns) => matrices(&mut writer, group, [rows, columns], largest),
         };
         let value = writer.value(group.root, &index);
         let (at, inside) = writer.offset(group.root, &index);
@@ -149,16 +182,23 @@ fn pick(lengths: &[u64], axes: &[usize]) -> Vec<u64> {
     axes.iter().map(|axis| lengths[*axis]).collect()
 }
 
-/// The last two axes are rows and columns; the axes before choose the program.
-fn matrices<'k>(writer: &mut Writer<'k>, group: &Group) -> (Index<'k>, u64) {
+/// Some axes are rows, those after them columns; the axes before choose the program.
+fn matrices<'k>(
+    writer: &mut Writer<'k>,
+    group: &Group,
+    split: [&Range<usize>; 2],
+    largest: Largest,
+) -> (Index<'k>, u64) {
     let lengths = writer.graph.shape(group.root).lengths();
-    let rank = lengths.len();
-    let block = |length: u64| length.next_power_of_two().clamp(*PRODUCT.start(), *PRODUCT.end());
-    let (m, n) = (lengths[rank - 2], lengths[rank - 1]);
-    let (height, width) = (block(m), block(n));
-    writer.product = [height, width];
+    let [rows, columns] = split.map(|axes| &lengths[axes.clone()]);
+    let (m, n): (u64, u64) = (rows.iter().product(), columns.iter().product());
+    let before = &lengths[..split[0].start];
+    let products: u64 = before.iter().product();
+    let depth = group.members.iter().filter_map(|id| writer.depth(*id)).max().unwrap_or(1);
+    let [height, width, deep] = largest.tile([m, n, depth], products);
+    writer.product = [height, width, deep];
     let (down, across) = (m.div_ceil(height), n.div_ceil(width));
-    let programs = lengths[..rank - 2].iter().product::<u64>() * down * across;
+    let programs = products * down * across;
     let (program, is_one) = program(writer, programs);
     let row = (program / (across as i32) % (down as i32)) * (height as i32) + writer.kernel.iota(height);
     let row = row.reshape(&[height, 1]);
@@ -166,9 +206,9 @@ fn matrices<'k>(writer: &mut Writer<'k>, group: &Group) -> (Index<'k>, u64) {
     let column = column.reshape(&[1, width]);
     let outer = program / ((down * across) as i32);
     let mut index = vec![];
-    for axis in 0..rank - 2 {
-        let after: u64 = lengths[axis + 1..rank - 2].iter().product();
-        let at = outer / (after as i32) % (lengths[axis] as i32);
+    for axis in 0..before.len() {
+        let after: u64 = before[axis + 1..].iter().product();
+        let at = outer / (after as i32) % (before[axis] as i32);
         index.push(At { at: writer.kernel.full(&[1, 1], at), inside: None });
     }
     let inside = (!m.is_multiple_of(height)).then(|| row.lt(m as i32));
@@ -176,7 +216,10 @@ fn matrices<'k>(writer: &mut Writer<'k>, group: &Group) -> (Index<'k>, u64) {
         (Some(inside), Some(is_one)) => Some(inside & is_one),
         (inside, is_one) => inside.or_else(|| is_one.map(|is_one| writer.kernel.full(&[height, 1], is_one))),
     };
-    index.push(At { at: row, inside });
-    index.push(At { at: column, inside: (!n.is_multiple_of(width)).then(|| column.lt(n as i32)) });
+    let column = At { at: column, inside: (!n.is_multiple_of(width)).then(|| column.lt(n as i32)) };
+    for (at, axes) in [(At { at: row, inside }, rows), (column, columns)] {
+        // A single axis keeps its mask, even if it has one element.
+        index.extend(if axes.len() == 1 { vec![at] } else { writer.unravelled(at, axes) });
+    }
     (index, programs)
 }

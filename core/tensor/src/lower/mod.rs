@@ -33,7 +33,8 @@ use super::size::TensorType;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::ops::Suffix;
-use girih_ir::{FunctionId, Module, Scalar, Verified, verify};
+use girih_ir::{Caps, Feature, FunctionId, Module, Scalar, Verified, verify};
+use kernel::Largest;
 
 /// A launch of one kernel.
 #[derive(Clone, Debug)]
@@ -71,11 +72,23 @@ pub const fn stored(element: Scalar) -> Scalar {
     }
 }
 
-/// Writes the kernels of a graph.
+/// Writes the kernels of a graph, which every device runs.
 ///
 /// # Errors
 /// If kernels lack an operation on a type, or a tensor is too large.
 pub fn lower(graph: &Graph, fusion: Fusion) -> Made<Lowered> {
+    written(graph, fusion, Largest::SHARED)
+}
+
+/// The same with tiles that suit a device.
+///
+/// # Errors
+/// If kernels lack an operation on a type, or a tensor is too large.
+pub fn lower_for(graph: &Graph, fusion: Fusion, caps: &Caps) -> Made<Lowered> {
+    written(graph, fusion, if caps.has(Feature::Vectors) { Largest::OF_THREAD } else { Largest::SHARED })
+}
+
+fn written(graph: &Graph, fusion: Fusion, largest: Largest) -> Made<Lowered> {
     let graph = share(&joins::split(&partial::split(&integer::sum_products(&decompose(graph)?)?)?)?);
     let needed = graph.needed();
     graph.ids().filter(|id| needed[id.index()]).try_for_each(|id| supported(&graph, &graph.nodes[id]))?;
@@ -86,7 +99,7 @@ pub fn lower(graph: &Graph, fusion: Fusion) -> Made<Lowered> {
         if graph.shape(group.root).elements() == 0 {
             continue;
         }
-        let mut kernels = vec![kernel::write(&graph, group, functions.len())?];
+        let mut kernels = vec![kernel::write(&graph, group, functions.len(), largest)?];
         if let Meaning::AddAt = graph.nodes[group.root].op.row().meaning {
             kernels.extend(kernel::write_added(&graph, group, functions.len() + 1)?);
         }

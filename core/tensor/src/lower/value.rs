@@ -31,6 +31,11 @@ fn positions(index: &[At<'_>]) -> Positions {
     index.iter().map(|at| (at.at.id(), at.inside.map(Block::id))).collect()
 }
 
+/// The positions of axes of more than one element, and the lengths of these.
+fn longer<'k>(index: &[At<'k>], lengths: &[u64]) -> (Index<'k>, Vec<u64>) {
+    index.iter().zip(lengths).filter(|(_, length)| **length != 1).map(|(at, length)| (*at, *length)).unzip()
+}
+
 /// The writer of a kernel.
 pub struct Writer<'k> {
     pub graph: &'k Graph,
@@ -42,8 +47,8 @@ pub struct Writer<'k> {
     zero: Option<At<'k>>,
     /// Positions that are quotients and remainders of one: which one, and of which lengths.
     ravelled: HashMap<Positions, (At<'k>, Vec<u64>)>,
-    /// Rows and columns of a tile of a product.
-    pub product: [u64; 2],
+    /// Rows and columns of a tile of a product, and the depth of a step.
+    pub product: [u64; 3],
 }
 
 impl<'k> Writer<'k> {
@@ -62,7 +67,7 @@ impl<'k> Writer<'k> {
             columns: HashMap::new(),
             zero: None,
             ravelled: HashMap::new(),
-            product: [1, 1],
+            product: [1, 1, 1],
         }
     }
 
@@ -107,28 +112,33 @@ impl<'k> Writer<'k> {
             let at = if Some(axis) == first { quotient } else { quotient % (*length as i32) };
             index.push(At { at, inside: one.inside });
         }
-        // Where all axes have one element, the index is the same for all tiles.
-        if index.len() > 1 && first.is_some() {
-            self.ravelled.insert(positions(&index), (one, lengths.to_vec()));
+        let (long, lengths) = longer(&index, lengths);
+        if long.len() > 1 {
+            self.ravelled.insert(positions(&long), (one, lengths));
         }
         index
     }
-    /// Whether positions are quotients and remainders of one that is known.
-    pub fn is_of_one(&self, index: &[At<'k>], lengths: &[u64]) -> bool {
-        self.ravelled.get(&positions(index)).is_some_and(|(_, known)| known == lengths)
+    /// The one whose quotients and remainders positions are, if that is known. Axes of one element do not matter.
+    pub fn of_one(&self, index: &[At<'k>], lengths: &[u64]) -> Option<At<'k>> {
+        let (long, lengths) = longer(index, lengths);
+        self.ravelled.get(&positions(&long)).filter(|(_, known)| *known == lengths).map(|(one, _)| *one)
     }
     /// One position that counts through the elements of some axes.
     pub fn ravelled(&mut self, index: &[At<'k>], lengths: &[u64]) -> At<'k> {
-        if let Some((one, _)) = self.ravelled.get(&positions(index)).filter(|(_, known)| known == lengths) {
-            return *one;
-        }
+        let (long, long_lengths) = longer(index, lengths);
         let mut sum: Option<Block<'k>> = None;
         let mut inside: Vec<Block<'k>> = vec![];
-        for (axis, at) in index.iter().enumerate().filter(|(axis, _)| lengths[*axis] != 1) {
-            let stride: u64 = lengths[axis + 1..].iter().product();
+        let mut axis = 0;
+        while axis < long.len() {
+            // As many axes as possible whose positions are those of one.
+            let runs = (axis + 2..=long.len()).rev();
+            let run = runs.map(|end| (end, self.of_one(&long[axis..end], &long_lengths[axis..end])));
+            let (end, at) = run.into_iter().find_map(|(end, one)| Some((end, one?))).unwrap_or((axis + 1, long[axis]));
+            let stride: u64 = long_lengths[end..].iter().product();
             let part = if stride == 1 { at.at } else { at.at * (stride as i32) };
             sum = Some(sum.map_or(part, |sum| sum + part));
             inside.extend(at.inside.filter(|mask| inside.iter().all(|known| known.id() != mask.id())));
+            axis = end;
         }
         // Axes of one element of what is stored may be masked off, too: the rows of a product that has one.
         for at in index.iter().enumerate().filter(|(axis, _)| lengths[*axis] == 1).map(|(_, at)| at) {

@@ -75,7 +75,7 @@ impl<'k> Writer<'k> {
         let mut moved = vec![];
         for (old, new) in axis_groups(from, to) {
             let (from, to, index) = (&from[old], &to[new.clone()], &index[new]);
-            match factors(from, to).filter(|_| !self.is_of_one(index, to)) {
+            match factors(from, to).filter(|_| self.of_one(index, to).is_none()) {
                 Some(factors) => moved.extend(self.regrouped(from, to, &factors, index)),
                 None => {
                     let one = self.ravelled(index, to);

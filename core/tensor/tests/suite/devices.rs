@@ -5,7 +5,7 @@ use crate::samples::{Dice, sample};
 use girih_ir::{Scalar, eval};
 use girih_machine::interp::{Interpreter, Options};
 use girih_runtime::{Argument, Command, Device, Dispatch, Grid, LoadOptions, Memory};
-use girih_tensor::lower::{Lowered, Place, lower, stored};
+use girih_tensor::lower::{Lowered, Place, lower, lower_for, stored};
 use girih_tensor::schedule::Fusion;
 use girih_tensor::{Data, Graph, NodeId, Number, Op, TensorType, differentiate, interpret, text};
 
@@ -141,8 +141,8 @@ fn random_graphs(device: &Device, count: u64) {
         let (graph, inputs) = random::graph(seed, Scalar::F32, 10);
         let expected = interpret(&graph, &inputs).expect("the oracle computes it");
         for fusion in [Fusion::Full, Fusion::None] {
-            let lowered =
-                lower(&graph, fusion).unwrap_or_else(|error| panic!("seed {seed}: {}\n{graph}", error.message));
+            let lowered = lower_for(&graph, fusion, device.caps())
+                .unwrap_or_else(|error| panic!("seed {seed}: {}\n{graph}", error.message));
             compare(&format!("seed {seed}, {fusion:?}"), &graph, &run(device, &lowered, &inputs), &expected);
         }
     }
@@ -228,8 +228,9 @@ fn on_devices(name: &str, graph: &Graph) -> Vec<String> {
     let mut dice = Dice(9);
     let inputs: Vec<Data> = graph.inputs().iter().map(|id| dice.data(graph.ty(*id), -1.0, 1.0)).collect();
     let expected = interpret(graph, &inputs).expect("the oracle computes it");
-    let lowered = lower(graph, Fusion::Full).unwrap_or_else(|error| panic!("{name}: {}", error.message));
     for device in std::iter::once(cpu()).chain(wgpu()) {
+        let lowered = lower_for(graph, Fusion::Full, device.caps());
+        let lowered = lowered.unwrap_or_else(|error| panic!("{name}: {}", error.message));
         compare(name, graph, &run(&device, &lowered, &inputs), &expected);
     }
     kernels(graph, Fusion::Full)
@@ -403,6 +404,18 @@ fn columns_and_windows_are_reduced_in_steps() {
     let other = other.and_then(|x| g.reshape(x, &Shape::of(&[8, 10, 6]))).and_then(|x| g.op(Op::Neg, &[x]));
     g.outputs = vec![y, other.expect("views")];
     on_devices("a convolution of groups", &g);
+    // A product is one kernel with what follows it, also where its columns are several axes; with many steps and tiles of all sizes.
+    for (images, inner, outer, side) in [(1, 8, 70, 9), (1, 5, 16, 17), (2, 3, 33, 7)] {
+        let mut g = Graph::new();
+        let x = g.input(Scalar::F32, &[images, inner, side, side]).expect("an input");
+        let w = g.input(Scalar::F32, &[outer, inner, 3, 3]).expect("an input");
+        let bias = g.input(Scalar::F32, &[1, outer, 1, 1]).expect("an input");
+        let attrs = [&attrs[..], &[list(AttrKind::Groups, &[1])]].concat();
+        let y = g.push(Op::Conv2d, &[x, w], attrs).and_then(|y| g.binary(Op::Add, y, bias)).expect("a convolution");
+        g.outputs = vec![g.op(Op::Relu, &[y]).expect("an epilogue")];
+        let count = on_devices("a convolution and its epilogue", &g).len();
+        assert_eq!(count, if images == 1 { 1 } else { 2 });
+    }
 }
 
 /// More tensors than a kernel has buffers, and more parts of one than a kernel has steps.
