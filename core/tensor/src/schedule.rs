@@ -52,7 +52,7 @@ const FEW_JOINED: usize = 4;
 /// The most elements of a result that are combined one after the other, if there are few results.
 const MOST_STEPS: u64 = 256;
 /// So many results keep a device busy, however many elements each has.
-const MANY_RESULTS: u64 = 1 << 14;
+const MANY_RESULTS: u64 = 1 << 16;
 
 /// How axes of a root run along a kernel's tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]

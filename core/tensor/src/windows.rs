@@ -47,7 +47,7 @@ fn windows2d(g: &mut Graph, node: &Node, window: [u64; 2], dilation: [u64; 2], a
 fn pair(list: &[u64]) -> [u64; 2] {
     [list.first().copied().unwrap_or(1), list.get(1).copied().unwrap_or(1)]
 }
-/// Windows in height and width, and how many elements one has: [images, channels, rows, columns, height, width].
+/// The lengths of a convolution.
 struct Convolution {
     images: u64,
     groups: u64,

@@ -267,28 +267,10 @@ fn among_zeros(call: &mut Call<'_, '_>, x: NodeId, w: NodeId, windows: Windows, 
 }
 /// The same without zeros: each stride-th element of the result is a convolution with each stride-th weight, and all of these are channels of one convolution.
 fn in_phases(call: &mut Call<'_, '_>, x: NodeId, w: NodeId, windows: &Windows, groups: u64) -> Made<NodeId> {
-    let (lengths, weights, count) = (call.lengths(x), call.lengths(w), windows.kernel.len());
-    if lengths[1] != weights[0] || !weights[0].is_multiple_of(groups) {
-        return Err(operator(format!("it has {} channels, and weights for {}", lengths[1], weights[0])));
-    }
-    let (inner, outer) = (weights[0] / groups, weights[1]);
+    let (lengths, count) = (call.lengths(x), windows.kernel.len());
     let kernel: Vec<u64> =
         windows.kernel.iter().zip(&windows.stride).map(|(all, stride)| all.div_ceil(*stride)).collect();
-    // Weights as [groups, channels in, channels out, (element, phase) ..], elements backwards.
-    let whole = |axis: usize| kernel[axis] * windows.stride[axis];
-    let missing = (0..count).map(|axis| (whole(axis) - windows.kernel[axis]) as i64);
-    let missing: Vec<i64> = [0, 0].into_iter().chain(missing).collect();
-    let fill = zero(call.kind(w));
-    let w = around(call, w, &vec![0; count + 2], &missing, fill)?;
-    let pairs = |axis: usize| [kernel[axis], windows.stride[axis]];
-    let apart: Vec<u64> = [groups, inner, outer].into_iter().chain((0..count).flat_map(pairs)).collect();
-    let w = call.shaped(w, &apart)?;
-    let [elements, phases] =
-        [3, 4].map(|first| (0..count as u64).map(move |axis| first + 2 * axis).collect::<Vec<u64>>());
-    let w = call.along(Op::Flip, w, &elements)?;
-    let w = call.permute(w, &[&[0, 2], &phases[..], &[1], &elements].concat())?;
-    let channels = groups * outer * windows.stride.iter().product::<u64>();
-    let w = call.shaped(w, &[&[channels, inner], &kernel[..]].concat())?;
+    let w = phases_of(call, w, windows, &kernel, groups)?;
     // All windows that reach an element.
     let reach = |axis: usize| ((kernel[axis] - 1) * windows.dilation[axis]) as i64;
     let around_all: Vec<i64> = [0, 0].into_iter().chain((0..count).map(reach)).collect();
@@ -296,23 +278,49 @@ fn in_phases(call: &mut Call<'_, '_>, x: NodeId, w: NodeId, windows: &Windows, g
     let x = around(call, x, &around_all, &around_all, fill)?;
     let dense = Windows { kernel, stride: vec![1; count], ..windows.clone() };
     let y = convolved(call, x, w, &dense, groups)?;
-    // Phases beside each other, then what is wanted of the whole.
-    let places = call.lengths(y)[2..].to_vec();
-    let y = call.shaped(y, &[&[lengths[0], groups * outer], &windows.stride[..], &places].concat())?;
-    let order = (0..count as u64).flat_map(|axis| [2 + count as u64 + axis, 2 + axis]);
-    let order: Vec<u64> = [0, 1].into_iter().chain(order).collect();
-    let y = call.permute(y, &order)?;
-    let joined = places.iter().zip(&windows.stride).map(|(places, stride)| places * stride);
-    let joined: Vec<u64> = [lengths[0], groups * outer].into_iter().chain(joined).collect();
-    let y = call.shaped(y, &joined)?;
+    let y = interleaved(call, y, &windows.stride)?;
+    // What is wanted of the whole.
+    let joined = call.lengths(y);
     let (mut low, mut high) = (vec![0, 0], vec![0, 0]);
     for axis in 0..count {
         let whole = windows.stride[axis] * lengths[2 + axis].saturating_sub(1) + windows.extent(axis);
         low.push(-windows.low[axis]);
         high.push(whole as i64 - joined[2 + axis] as i64 - windows.high[axis]);
     }
-    let fill = zero(call.kind(y));
     around(call, y, &low, &high, fill)
+}
+/// Weights [channels in, channels out of a group, ..] as [channels out with phases, channels in of a group, ..], windows backwards.
+fn phases_of(call: &mut Call<'_, '_>, w: NodeId, windows: &Windows, kernel: &[u64], groups: u64) -> Made<NodeId> {
+    let (weights, count) = (call.lengths(w), kernel.len());
+    if !weights[0].is_multiple_of(groups) {
+        return Err(operator(format!("its weights are of {} channels, and it has {groups} groups", weights[0])));
+    }
+    let (inner, outer) = (weights[0] / groups, weights[1]);
+    let missing = (0..count).map(|axis| (kernel[axis] * windows.stride[axis] - windows.kernel[axis]) as i64);
+    let missing: Vec<i64> = [0, 0].into_iter().chain(missing).collect();
+    let fill = zero(call.kind(w));
+    let w = around(call, w, &vec![0; count + 2], &missing, fill)?;
+    let pairs = (0..count).flat_map(|axis| [kernel[axis], windows.stride[axis]]);
+    let apart: Vec<u64> = [groups, inner, outer].into_iter().chain(pairs).collect();
+    let w = call.shaped(w, &apart)?;
+    let [elements, phases] =
+        [3, 4].map(|first| (0..count as u64).map(move |axis| first + 2 * axis).collect::<Vec<u64>>());
+    let w = call.along(Op::Flip, w, &elements)?;
+    let w = call.permute(w, &[&[0, 2], &phases[..], &[1], &elements].concat())?;
+    let channels = groups * outer * windows.stride.iter().product::<u64>();
+    call.shaped(w, &[&[channels, inner], kernel].concat())
+}
+/// Channels of phases as neighbours along each spatial dimension.
+fn interleaved(call: &mut Call<'_, '_>, y: NodeId, stride: &[u64]) -> Made<NodeId> {
+    let (lengths, count) = (call.lengths(y), stride.len() as u64);
+    let channels = lengths[1] / stride.iter().product::<u64>();
+    let y = call.shaped(y, &[&[lengths[0], channels], stride, &lengths[2..]].concat())?;
+    let order = (0..count).flat_map(|axis| [2 + count + axis, 2 + axis]);
+    let order: Vec<u64> = [0, 1].into_iter().chain(order).collect();
+    let y = call.permute(y, &order)?;
+    let joined = lengths[2..].iter().zip(stride).map(|(places, stride)| places * stride);
+    let joined: Vec<u64> = [lengths[0], channels].into_iter().chain(joined).collect();
+    call.shaped(y, &joined)
 }
 /// Zeros between the elements of each spatial dimension.
 fn spread(call: &mut Call<'_, '_>, x: NodeId, stride: &[u64]) -> Made<NodeId> {
