@@ -1,12 +1,13 @@
 //! Reductions and products of matrices: what combines elements of a tile, and in loops of several tiles.
 
 use super::value::{At, Index, Writer};
-use crate::attrs::Number;
+use crate::attrs::{AttrKind, Number};
 use crate::graph::NodeId;
-use crate::ops::{Meaning, Reduction};
-use crate::schedule::{MOST_COLUMNS, reduced_axes};
+use crate::ops::{Meaning, Reduction, View};
+use crate::schedule::{MOST_COLUMNS, axis_groups, reduced_axes};
 use girih_ir::kernel::{Block, Product};
 use girih_ir::{Op, Scalar};
+use std::ops::Range;
 
 impl<'k> Writer<'k> {
     /// A reduction at an index that does not change along columns: elements along the reduced axes are the columns.
@@ -167,19 +168,77 @@ impl<'k> Writer<'k> {
                 let down = At { at: down, inside: inside(down) };
                 let (mut a, mut b) = (index.clone(), index.clone());
                 (a[rank - 1], b[rank - 2]) = (across, down);
-                let left = writer.factor(node.operands[0], &a, across, &[height, deep]);
-                let right = writer.factor(node.operands[1], &b, down, &[deep, width]);
+                let left = writer.factor(node.operands[0], &a, across, [height, deep]);
+                let right = writer.factor(node.operands[1], &b, down, [deep, width]);
                 vec![left.dot(right, Some(before[0]), Product { sum, precision: None })]
             })
         });
         results[0].to(node.ty.element)
     }
 
-    fn factor(&mut self, id: NodeId, index: &Index<'k>, step: At<'k>, shape: &[u64]) -> Block<'k> {
-        let value = self.value(id, index).broadcast_to(shape);
+    /// A factor of a product at an index. One whose rows lie in memory as columns do is loaded as it lies, and transposed then.
+    fn factor(&mut self, id: NodeId, index: &Index<'k>, step: At<'k>, shape: [u64; 2]) -> Block<'k> {
+        let rank = index.len();
+        if !self.is_beside(id, rank - 2) || self.is_beside(id, rank - 1) {
+            return self.masked(id, index, step, shape);
+        }
+        let mut turned = index.clone();
+        for at in &mut turned[rank - 2..] {
+            *at = exchanged(*at);
+        }
+        self.masked(id, &turned, exchanged(step), [shape[1], shape[0]]).transpose()
+    }
+    /// The elements of a node, zeros behind the last step.
+    fn masked(&mut self, id: NodeId, index: &Index<'k>, step: At<'k>, shape: [u64; 2]) -> Block<'k> {
+        let value = self.value(id, index).broadcast_to(&shape);
         let zero = self.number(value.element(), Number::Int(0));
         step.inside.map_or(value, |inside| inside.select(value, zero))
     }
+
+    /// Whether neighbours along an axis of a node lie beside each other in the memory that it is computed from.
+    fn is_beside(&self, id: NodeId, axis: usize) -> bool {
+        let node = &self.graph.nodes[id];
+        let shape = &node.ty.shape;
+        if shape.length(axis) == 1 {
+            return false;
+        }
+        if !self.group.members.contains(&id) {
+            return (axis + 1..shape.rank()).all(|after| shape.length(after) == 1);
+        }
+        let Some(operand) = node.operands.first() else { return false };
+        match node.op.row().meaning {
+            Meaning::View(View::Permute) => self.is_beside(*operand, node.list(AttrKind::Axes)[axis] as usize),
+            Meaning::View(View::Reshape) => {
+                let from = self.graph.shape(*operand).lengths();
+                let groups = axis_groups(&from, &shape.lengths());
+                // The last axis of some that are joined or divided lies as the last one of those that they are made of.
+                let last = |axes: &Range<usize>, lengths: &[u64]| axes.clone().rev().find(|axis| lengths[*axis] != 1);
+                let own = groups.iter().find(|(_, new)| last(new, &shape.lengths()) == Some(axis));
+                own.and_then(|(old, _)| last(old, &from)).is_some_and(|axis| self.is_beside(*operand, axis))
+            }
+            Meaning::View(View::Broadcast | View::Slice | View::Pad) | Meaning::Convert | Meaning::Pointwise(_) => {
+                self.is_beside(*operand, axis)
+            }
+            Meaning::View(View::Flip | View::Skew | View::Unskew)
+            | Meaning::Input
+            | Meaning::Full
+            | Meaning::Iota
+            | Meaning::Reduce(_)
+            | Meaning::Concat
+            | Meaning::Gather
+            | Meaning::Scan
+            | Meaning::Merge(_)
+            | Meaning::AddAt
+            | Meaning::Matmul
+            | Meaning::Compound(_) => false,
+        }
+    }
+}
+
+/// Positions along rows as positions along columns, and the other way.
+fn exchanged<'k>(at: At<'k>) -> At<'k> {
+    let turned = |block: Block<'k>| block.reshape(&[block.lengths()[1], block.lengths()[0]]);
+    At { at: turned(at.at), inside: at.inside.map(turned) }
 }
 
 /// How many rows and columns an index has.

@@ -431,3 +431,20 @@ fn many_tensors_are_concatenated_in_parts() {
     let count = on_devices("many tensors", &g).len();
     assert!(count < 40, "{count} kernels");
 }
+
+/// The weights of a layer as PyTorch has them: their rows are loaded as they lie.
+#[test]
+fn factors_that_lie_transposed_are_loaded_as_they_lie() {
+    let mut g = Graph::new();
+    let x = g.input(Scalar::F32, &[3, 20, 50]).expect("an input");
+    let w = g.input(Scalar::F32, &[30, 50]).expect("an input");
+    let weights = g.transpose(w).expect("a view");
+    let layer = g.product(x, weights).expect("a product");
+    let left = g.transpose(x).and_then(|x| g.slice(x, &[0, 1, 2], &[3, 41, 18])).expect("a view");
+    let right = g.slice(x, &[0, 4, 0], &[3, 20, 50]).expect("a view");
+    g.outputs = vec![layer, g.op(Op::Matmul, &[left, right]).expect("a product")];
+    on_devices("transposed factors", &g);
+    let lowered = lower(&g, Fusion::Full).expect("it becomes kernels");
+    let text = girih_ir::text::print(&lowered.module);
+    assert_eq!(text.matches("tile.permute").count(), 2, "{text}");
+}
