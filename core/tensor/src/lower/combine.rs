@@ -9,6 +9,9 @@ use girih_ir::kernel::{Block, Product};
 use girih_ir::{Op, Scalar};
 use std::ops::Range;
 
+/// So few steps are written one after the other: their positions are known then, and sums stay in registers.
+const WRITTEN_OUT: u64 = 16;
+
 impl<'k> Writer<'k> {
     /// A reduction at an index that does not change along columns: elements along the reduced axes are the columns.
     pub fn reduced(&mut self, id: NodeId, by: Reduction, index: &Index<'k>) -> Block<'k> {
@@ -46,8 +49,18 @@ impl<'k> Writer<'k> {
         let lengths: Vec<u64> = reduced_axes(node, by).iter().map(|axis| shape.length(*axis as usize)).collect();
         let count: u64 = lengths.iter().product();
         let tile = extent(index);
-        let first = self.nothing(id, by, tile);
         let number = |n: u64| kernel.constant(Scalar::I32, n as i32);
+        if count <= WRITTEN_OUT {
+            let mut all: Option<Vec<Block<'k>>> = None;
+            for step in 0..count {
+                let at = At { at: kernel.full(&[1, 1], number(step)), inside: None };
+                let parts = self.elements(id, by, index, at, &lengths, tile);
+                all = Some(all.map_or(parts.clone(), |before| combined(by, &before, &parts)));
+            }
+            let results = all.unwrap_or_else(|| self.nothing(id, by, tile));
+            return results[results.len() - 1].to(node.ty.element);
+        }
+        let first = self.nothing(id, by, tile);
         let results = self.inside(|writer| {
             kernel.for_range([number(0), number(count), number(1)], &first, |step, before| {
                 let at = At { at: kernel.full(&[1, 1], step), inside: None };
