@@ -11,7 +11,7 @@ use super::size::Shape;
 use girih_ir::Scalar;
 
 /// How many elements are sorted by comparing each with each: about where merging becomes faster.
-const BLOCK: u64 = 64;
+const BLOCK: u64 = 32;
 /// The most comparisons of each with each, which are elements of a tensor.
 const MOST_COMPARED: u64 = 1 << 30;
 
