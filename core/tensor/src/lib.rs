@@ -2,7 +2,7 @@
 //!
 //! A [`Graph`] is a list of nodes, each of which computes one tensor from earlier ones by an operation of the one table ([`ops`]).
 //! Passes make graphs of graphs: [`decompose`](mod@decompose) replaces what the table defines by other operations, [`differentiate`](mod@differentiate) adds derivatives.
-//! [`share`](mod@share) computes nothing twice, `partial` splits long reductions, [`schedule`](mod@schedule) says which nodes one kernel computes together, and [`lower`] writes these kernels in tile form. The interpreter is the oracle:
+//! [`share`](mod@share) computes nothing twice, `partial` splits long reductions and `joins` concatenations of many tensors, [`schedule`](mod@schedule) says which nodes one kernel computes together, and [`lower`] writes these kernels in tile form. The interpreter is the oracle:
 //! every other way to compute a graph is compared with it. Nothing here does input or output.
 //!
 //! | to .. | see |

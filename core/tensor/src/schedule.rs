@@ -335,7 +335,7 @@ fn is_stepwise(graph: &Graph, id: NodeId) -> bool {
     while let Meaning::View(View::Reshape) = seen.op.row().meaning {
         seen = &graph.nodes[seen.operands[0]];
     }
-    let is_window = matches!(seen.op.row().meaning, Meaning::View(View::Skew));
+    let is_window = matches!(seen.op.row().meaning, Meaning::View(View::Skew | View::Unskew));
     let is_apart = is_window || last.is_some_and(|last| !axes.contains(&(last as u64)));
     count > 1 && is_apart && (count <= MOST_STEPS || node.ty.shape.elements() >= MANY_RESULTS)
 }
