@@ -113,7 +113,10 @@ impl Body<'_, '_> {
                 // As Triton has them.
                 "shape" if block.offsets.is_empty() => return Ok(self.integers_of(&block.lengths, Scalar::I32)),
                 "strides" if block.offsets.is_empty() => return Ok(self.integers_of(&block.strides, Scalar::I64)),
-                "load" | "store" | "gather" | "scatter" if block.offsets.is_empty() => {
+                "load" | "store" | "gather" | "scatter" | "atomic_add" | "atomic_max" | "atomic_min" | "atomic_and"
+                | "atomic_or" | "atomic_xor"
+                    if block.offsets.is_empty() =>
+                {
                     let row = builtins::find(&format!("{}_tensor_descriptor", name.name));
                     if let Some(row) = row {
                         return Ok(Value::Builtin(row, Some(Box::new(value))));

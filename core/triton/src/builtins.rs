@@ -6,7 +6,10 @@
 use super::body::{Body, Made};
 use super::value::{Placed, Tensor, Value};
 use super::written::{self, Written};
-use super::{assembly, atomics, combine, compile_time, dtypes, elementwise, extremes, library, memory, random, shape};
+use super::{
+    assembly, atomics, blocks, combine, compile_time, dtypes, elementwise, extremes, library, memory, promises, random,
+    shape,
+};
 use crate::python_builtins;
 use girih_base::diag::{Code, did_you_mean};
 use girih_base::span::Span;
@@ -140,13 +143,19 @@ pub(super) static TABLE: &[Builtin] = &[
         memory::load,
     ),
     call("store", "pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy=''", memory::store),
-    call("make_block_ptr", "base, shape, strides, offsets, block_shape, order", memory::make_block_ptr),
-    call("advance", "base, offsets", memory::advance),
-    call("make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'", memory::make_descriptor),
-    call("load_tensor_descriptor", "desc, offsets", memory::descriptor_load),
-    call("gather_tensor_descriptor", "desc, x_offsets, y_offset", memory::descriptor_gather),
-    call("scatter_tensor_descriptor", "desc, value, x_offsets, y_offset", memory::descriptor_scatter),
-    call("store_tensor_descriptor", "desc, offsets, value", memory::descriptor_store),
+    call("make_block_ptr", "base, shape, strides, offsets, block_shape, order", blocks::make_block_ptr),
+    call("advance", "base, offsets", blocks::advance),
+    call("make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'", blocks::make_descriptor),
+    call("load_tensor_descriptor", "desc, offsets", blocks::descriptor_load),
+    call("gather_tensor_descriptor", "desc, x_offsets, y_offset", blocks::descriptor_gather),
+    call("scatter_tensor_descriptor", "desc, value, x_offsets, y_offset", blocks::descriptor_scatter),
+    call("store_tensor_descriptor", "desc, offsets, value", blocks::descriptor_store),
+    call("atomic_add_tensor_descriptor", "desc, offsets, value", blocks::descriptor_add),
+    call("atomic_max_tensor_descriptor", "desc, offsets, value", blocks::descriptor_max),
+    call("atomic_min_tensor_descriptor", "desc, offsets, value", blocks::descriptor_min),
+    call("atomic_and_tensor_descriptor", "desc, offsets, value", blocks::descriptor_and),
+    call("atomic_or_tensor_descriptor", "desc, offsets, value", blocks::descriptor_or),
+    call("atomic_xor_tensor_descriptor", "desc, offsets, value", blocks::descriptor_xor),
     call("atomic_add", ATOMIC, atomics::atomic_add),
     call("atomic_max", ATOMIC, atomics::atomic_max),
     call("atomic_min", ATOMIC, atomics::atomic_min),
@@ -247,9 +256,9 @@ pub(super) static TABLE: &[Builtin] = &[
     call("pair_uniform_to_normal", "u1, u2", random::pair_uniform_to_normal),
     call("philox_impl", "c0, c1, c2, c3, k0, k1, n_rounds=10", random::philox_impl),
     call("philox", "seed, c0, c1, c2, c3, n_rounds=10", random::philox),
-    call("multiple_of", "input, values", memory::multiple_of),
-    call("max_contiguous", "input, values", memory::max_contiguous),
-    call("max_constancy", "input, values", memory::max_constancy),
+    call("multiple_of", "input, values", promises::multiple_of),
+    call("max_contiguous", "input, values", promises::max_contiguous),
+    call("max_constancy", "input, values", promises::max_constancy),
     call("assume", "cond", library::assume),
     call("inline_asm_elementwise", "asm, constraints, args, dtype, is_pure, pack", assembly::inline),
     call("debug_barrier", "", library::nothing),

@@ -47,7 +47,7 @@ pub(super) fn map_elementwise(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Va
 
 impl Body<'_, '_> {
     /// The elements of each pack of neighbours: the first ones, the second ones, and so on.
-    fn neighbours(&mut self, tile: Tensor, pack: usize, span: Span) -> Made<Vec<Tensor>> {
+    pub(super) fn neighbours(&mut self, tile: Tensor, pack: usize, span: Span) -> Made<Vec<Tensor>> {
         if pack == 1 {
             return Ok(vec![tile]);
         }
@@ -76,7 +76,7 @@ impl Body<'_, '_> {
     }
 
     /// Undoes [`Body::neighbours`].
-    fn side_by_side(&mut self, mut pieces: Vec<Tensor>, shape: Option<Shape>, span: Span) -> Made<Tensor> {
+    pub(super) fn side_by_side(&mut self, mut pieces: Vec<Tensor>, shape: Option<Shape>, span: Span) -> Made<Tensor> {
         while pieces.len() > 1 {
             let half = pieces.len() / 2;
             let mut joined = vec![];

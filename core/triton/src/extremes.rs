@@ -37,7 +37,7 @@ fn constant_extreme(op: Op, x: f64, y: f64, nan: bool) -> bool {
 
 impl Body<'_, '_> {
     /// `chosen`, but `x` where that is NaN.
-    fn or_nan(&mut self, x: Tensor, chosen: Tensor) -> Tensor {
+    pub(super) fn or_nan(&mut self, x: Tensor, chosen: Tensor) -> Tensor {
         if !x.element().is_float() {
             return chosen;
         }

@@ -11,7 +11,7 @@
 //! | statements, loops and branches | [`statement`], [`flow`] |
 //! | expressions, operators | [`expression`], [`operator`] |
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
-//! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`elementwise`], [`library`], [`extremes`], [`random`], [`assembly`] |
+//! | the operations of `triton.language` | [`shape`], [`memory`], [`blocks`], [`promises`], [`combine`], [`elementwise`], [`library`], [`extremes`], [`random`], [`assembly`] |
 //! | operations in Triton's own Python, and the files that they stand in | [`written`], [`embedded`] |
 //! | types, their attributes | [`dtypes`] |
 //! | ordinary Python that runs when a kernel is compiled, and what it sees of the machine | [`compile_time`], [`mod@python`], [`target`] |
@@ -23,6 +23,7 @@ mod addresses;
 mod assembly;
 mod atomics;
 mod attributes;
+mod blocks;
 mod body;
 mod builtins;
 mod call;
@@ -45,6 +46,7 @@ mod names;
 mod operator;
 mod parts;
 mod pointer;
+mod promises;
 mod promote;
 pub mod python;
 mod python_builtins;

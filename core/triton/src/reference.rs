@@ -47,10 +47,11 @@ const METHODS: &[&str] = &[
 ];
 
 fn group(row: &Builtin) -> Group {
+    let of_descriptors = row.name.starts_with("atomic_") && row.name.ends_with("_tensor_descriptor");
     let is_python = PYTHON.iter().any(|(name, of)| *of == row.name && *name != "abs");
     match row.writer {
         BuiltinWriter::Refused(_) => Group::Refused,
-        _ if is_python || METHODS.contains(&row.name) => Group::Python,
+        _ if is_python || of_descriptors || METHODS.contains(&row.name) => Group::Python,
         _ if row.name.starts_with("is_") || row.name.starts_with("get_int") || row.name == "kind" => Group::Types,
         BuiltinWriter::Written(written) if written.file == "standard" => Group::Language,
         BuiltinWriter::Float(_) | BuiltinWriter::Written(_) => Group::Functions,

@@ -445,7 +445,7 @@ pub(super) fn cast(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 }
 
 /// A float as a shorter one that is not farther from zero: where the nearest one is, the one before it.
-fn toward_zero(body: &mut Body<'_, '_>, x: Tensor, to: Scalar) -> Tensor {
+pub(super) fn toward_zero(body: &mut Body<'_, '_>, x: Tensor, to: Scalar) -> Tensor {
     let nearest = body.cast(x, to);
     let back = body.cast(nearest, x.element());
     let [size, limit] = [back, x].map(|number| body.op(Op::Abs, x.ty, &[number.value]).value);

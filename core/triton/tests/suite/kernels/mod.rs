@@ -1,6 +1,8 @@
 //! Triton kernels: what they compute, and what is said about those that are wrong.
 
 mod addresses;
+mod assembly;
+mod blocks;
 mod compile_time;
 mod docs;
 mod errors;

@@ -135,7 +135,8 @@ tl.store(y + at, ((a == e) & (d == h)).to(tl.int32))",
 fn single_instructions_of_assembly_are_known() {
     let asm = |text: &str, arguments: &str| {
         format!(
-            "u = tl.inline_asm_elementwise('{text}', '=f,f', [{arguments}], dtype=tl.float32, is_pure=True, pack=1)\n"
+            "u = tl.inline_asm_elementwise('{text}', '=f{}', [{arguments}], dtype=tl.float32, is_pure=True, pack=1)\n",
+            ",f".repeat(arguments.split(',').count())
         )
     };
     let near = |text: &str, arguments: &str, expected: &str| {
