@@ -88,6 +88,8 @@ impl Body<'_, '_> {
                     }
                 };
             }
+            Value::Class(class) => return self.class_attribute(class, name),
+            Value::Named(class, items) => return self.object_attribute(class, items, name),
             Value::Dtype(ty) => {
                 if let Some(found) = dtypes::attribute(*ty, &name.name) {
                     return Ok(found);

@@ -33,6 +33,8 @@ pub(super) struct Module<'a> {
     pub instances: HashMap<String, Instance>,
     /// Constants of files that have been computed.
     pub constants: HashMap<(FileId, String, usize), Value>,
+    /// What the functions that are being written are written for, the outermost first.
+    pub writing: Vec<String>,
     /// How many calls deep it is.
     pub depth: usize,
     /// By how many groups of 32 lanes a program is run.
@@ -178,6 +180,12 @@ impl<'m, 'a> Body<'m, 'a> {
         self.op(Op::Convert, ty, &[tensor.value])
     }
 
+    /// Floats of 8 bits have no arithmetic: they are computed with as `fp16`, as operators do.
+    pub(super) fn computable(&mut self, tensor: Tensor) -> Tensor {
+        let is_short = tensor.element().is_float() && tensor.element().bits() == 8;
+        if is_short { self.cast(tensor, Scalar::F16) } else { tensor }
+    }
+
     /// A number of Python as a number of the device, by its size.
     pub(super) fn tensor_of_constant(&mut self, value: &Value, span: Span) -> Made<Tensor> {
         let (value, scalar) = match value {
@@ -241,6 +249,13 @@ impl<'m, 'a> Body<'m, 'a> {
         }
         let tensor = self.tensor(value, span)?;
         Ok(self.cast(tensor, scalar))
+    }
+
+    /// What stands at a place of a file, if it is short.
+    pub(super) fn written_text(&self, span: Span) -> Option<&str> {
+        let source = self.module.files.sources.get(span.source)?;
+        let text = source.text.get(span.start as usize..span.end as usize)?;
+        (text.len() <= 60 && !text.contains('\n')).then_some(text)
     }
 
     /// A condition that decides a branch: one number of the device.

@@ -7,8 +7,8 @@ use super::body::{Body, Made};
 use super::value::{Placed, Tensor, Value};
 use super::written::{self, Written};
 use super::{
-    assembly, atomics, blocks, combine, compile_time, dtypes, elementwise, extremes, library, memory, promises, random,
-    shape,
+    assembly, atomics, blocks, classes, combine, compile_time, dtypes, elementwise, extremes, library, memory,
+    promises, random, shape,
 };
 use crate::python_builtins;
 use girih_base::diag::{Code, did_you_mean};
@@ -273,6 +273,12 @@ pub(super) static TABLE: &[Builtin] = &[
     call("device_assert", "cond, msg='', mask=None", library::device_assert),
     call("print", "prefix, *args, sep=' ', end=''", library::device_print),
     call("constexpr", "value", compile_time::identity),
+    call("constexpr_type", "value", compile_time::identity),
+    call("_replace", "object, **fields", classes::replaced),
+    call("bin", "n", python_builtins::bin),
+    call("hex", "n", python_builtins::hex),
+    call("divmod", "x, y", python_builtins::divmod),
+    call("callable", "value", python_builtins::callable),
     call("len", "value", python_builtins::len),
     call("int", "value", python_builtins::int),
     call("float", "value", python_builtins::float),
@@ -377,10 +383,15 @@ pub(super) fn find(name: &str) -> Option<&'static Builtin> {
     ROWS.get_or_init(|| rows().map(|row| (row.name, row)).collect()).get(name).copied()
 }
 
+/// What to write for a name of other libraries.
+pub(super) fn elsewhere(name: &str) -> Option<&'static str> {
+    ELSEWHERE.iter().find(|(other, _)| *other == name).map(|(_, hint)| *hint)
+}
+
 /// Names like one that there is not.
 pub(super) fn like(name: &str) -> String {
-    if let Some((_, hint)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
-        return (*hint).to_owned();
+    if let Some(hint) = elsewhere(name) {
+        return hint.to_owned();
     }
     match did_you_mean(name, rows().map(|row| row.name)) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -452,7 +463,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn bind(
+    pub(super) fn bind(
         &mut self,
         row: &'static Builtin,
         positional: Vec<Placed>,
@@ -497,7 +508,12 @@ impl Body<'_, '_> {
         }
         if let Some((name, placed)) = named.first() {
             let message = format!("`{}` has no argument `{name}`", row.name);
-            return self.fail(Code::KernelArgument, placed.span, message, &format!("it takes ({})", row.parameters));
+            let known = row.parameters.split(", ").filter_map(|p| p.split('=').next());
+            let hint = match did_you_mean(name, known) {
+                Some(near) => format!("did you mean `{near}`? It takes ({})", row.parameters),
+                None => format!("it takes ({})", row.parameters),
+            };
+            return self.fail(Code::KernelArgument, self.named_place(name, placed.span), message, &hint);
         }
         Ok(Arguments { values, rest, call })
     }

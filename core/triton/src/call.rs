@@ -5,7 +5,7 @@ use super::pointer::{BlockPointer, Pointer};
 use super::statement::Flow;
 use super::value::{Function, Lambda, Placed, Tensor, Value};
 use crate::python::ast::{Argument, Expr, ExprKind, Parameters};
-use girih_base::diag::{Code, Diagnostic};
+use girih_base::diag::{Code, Diagnostic, did_you_mean};
 use girih_base::span::Span;
 use girih_ir::{FunctionId, ParamAttrs, Scalar, Type, ValueId};
 use std::fmt::Write;
@@ -80,6 +80,16 @@ impl Body<'_, '_> {
                 self.call_jit(function, positional, named, span).map_err(|error| placed_at(error, span))
             }
             Value::Lambda(lambda) => self.call_lambda(lambda, positional, named, span),
+            Value::Class(class) => self.object(class, positional, named, span),
+            Value::Partial(partial, first) => {
+                let placed = |value: &Value| Placed { value: value.clone(), span };
+                let positional = first.iter().map(placed).chain(positional).collect();
+                let mut all: Vec<(String, Placed)> =
+                    partial.named.iter().map(|(n, v)| (n.clone(), placed(v))).collect();
+                all.retain(|(name, _)| named.iter().all(|(new, _)| new != name));
+                all.extend(named);
+                self.call(&partial.callee, positional, all, span)
+            }
             Value::Dtype(ty) if !ty.pointer => match positional.first() {
                 Some(placed) => {
                     let (placed, scalar) = (placed.clone(), ty.scalar);
@@ -88,6 +98,9 @@ impl Body<'_, '_> {
                 None => self.fail(Code::KernelArgument, span, "a conversion takes a number", ""),
             },
             Value::Library(path) if !path.ends_with(".jit") => {
+                if let Some(made) = self.python_call(path, &positional, &named, span)? {
+                    return Ok(made);
+                }
                 let given: Vec<Value> = positional.into_iter().map(|placed| placed.value).collect();
                 let operation = path.strip_prefix("math.").and_then(super::builtins::find);
                 match (self.told(path, &given), operation) {
@@ -99,8 +112,17 @@ impl Body<'_, '_> {
                     }
                     (None, _) => {
                         let message = format!("`{path}` cannot be called here");
-                        let hint = "a kernel calls operations of `triton.language` and functions with `@triton.jit`";
-                        self.fail(Code::KernelName, span, message, hint)
+                        let name = path.rsplit('.').next().unwrap_or_default();
+                        let known = super::builtins::find(name).filter(|_| !self.host && path.contains('.'));
+                        let elsewhere = super::builtins::elsewhere(name).filter(|_| !self.host);
+                        let hint = match (known, elsewhere) {
+                            (Some(row), _) => format!("a kernel calls `tl.{}` for that", row.name),
+                            (None, Some(hint)) => hint.to_owned(),
+                            (None, None) => {
+                                "a kernel calls operations of `triton.language` and functions with `@triton.jit`".into()
+                            }
+                        };
+                        self.fail(Code::KernelName, span, message, &hint)
                     }
                 }
             }
@@ -112,6 +134,12 @@ impl Body<'_, '_> {
                 _ => self.fail(Code::KernelArgument, span, "`triton.jit` takes a function of the file", ""),
             },
             other => {
+                // A caller names a function of the file by a text.
+                if let Value::Str(text) = other
+                    && let Some(function) = self.named_function(text, span)?
+                {
+                    return self.call(&function, positional, named, span);
+                }
                 let message = format!("{} cannot be called in a kernel", other.kind());
                 let hint = "a kernel calls operations of `triton.language` and functions with `@triton.jit`";
                 self.fail(Code::KernelName, span, message, hint)
@@ -151,7 +179,11 @@ impl Body<'_, '_> {
                 (None, Some(default)) => self.placed(default)?,
                 (None, None) => {
                     let message = format!("{what} is missing its argument `{name}`");
-                    return self.fail(Code::KernelArgument, span, message, "");
+                    let hint = match p.keyword_only {
+                        true => format!("`{name}` stands behind `*`, and is given by its name: `{name}=..`"),
+                        false => String::new(),
+                    };
+                    return self.fail(Code::KernelArgument, span, message, &hint);
                 }
             };
             out.push((name.clone(), placed));
@@ -162,7 +194,13 @@ impl Body<'_, '_> {
         }
         match named.first() {
             Some((name, placed)) => {
-                self.fail(Code::KernelArgument, placed.span, format!("{what} has no parameter `{name}`"), "")
+                let known = parameters.list.iter().map(|p| p.name.name.as_str());
+                let hint = did_you_mean(name, known).map_or(String::new(), |near| format!("did you mean `{near}`?"));
+                let message = match parameters.list.iter().any(|p| p.name.name == *name) {
+                    true => format!("{what} is given its parameter `{name}` twice"),
+                    false => format!("{what} has no parameter `{name}`"),
+                };
+                self.fail(Code::KernelArgument, self.named_place(name, placed.span), message, &hint)
             }
             None => Ok(out),
         }
@@ -208,7 +246,15 @@ impl Body<'_, '_> {
         let instance = match self.module.instances.get(&key) {
             Some(instance) => instance.clone(),
             None => {
-                let instance = self.write_instance(function, bound, span)?;
+                if self.module.writing.contains(&key) {
+                    let message = format!("{what} calls itself with the same types and constants");
+                    let hint = "kernels cannot recur: write a loop; a function may call itself with other constants";
+                    return self.fail(Code::KernelSyntax, span, message, hint);
+                }
+                self.module.writing.push(key.clone());
+                let written = self.write_instance(function, bound, span);
+                self.module.writing.pop();
+                let instance = written?;
                 self.module.instances.insert(key, instance.clone());
                 instance
             }
@@ -239,12 +285,18 @@ impl Body<'_, '_> {
                 self.describe(&Value::Pointer(b.base), out, buffers);
                 write!(out, "|{:?} {}", b.block, b.offsets.len())
             }
-            Value::Tuple(items) => {
+            Value::Tuple(items) | Value::Named(_, items) | Value::Partial(_, items) => {
+                match value {
+                    Value::Named(class, _) => drop(write!(out, "|o{:p}", Arc::as_ptr(class))),
+                    Value::Partial(partial, _) => drop(write!(out, "|p{:?}", partial)),
+                    _tuple => {}
+                }
                 out.push('(');
                 items.iter().for_each(|item| self.describe(item, out, buffers));
                 write!(out, ")")
             }
             Value::Function(f) => write!(out, "|f{:p}", Arc::as_ptr(&f.def)),
+            Value::Class(class) => write!(out, "|c{:p}", Arc::as_ptr(class)),
             Value::Lambda(l) => write!(out, "|l{:p}", Arc::as_ptr(&l.body)),
             constant => write!(out, "|{constant:?}"),
         };
@@ -300,8 +352,8 @@ impl Body<'_, '_> {
                     padding: b.padding,
                 }))
             }
-            Value::Tuple(items) => {
-                Value::Tuple(items.iter().map(|item| self.import(item, to, name, buffers)).collect())
+            Value::Tuple(items) | Value::Named(_, items) | Value::Partial(_, items) => {
+                value.with_elements(items.iter().map(|item| self.import(item, to, name, buffers)).collect())
             }
             constant => constant.clone(),
         }
@@ -360,7 +412,9 @@ fn arguments_of(value: &Value, out: &mut Vec<ValueId>) {
             arguments_of(&Value::Pointer(b.base), out);
             out.extend(b.lengths.iter().chain(&b.strides).chain(&b.offsets));
         }
-        Value::Tuple(items) => items.iter().for_each(|item| arguments_of(item, out)),
+        Value::Tuple(items) | Value::Named(_, items) | Value::Partial(_, items) => {
+            items.iter().for_each(|item| arguments_of(item, out));
+        }
         _known_when_compiled => {}
     }
 }
@@ -378,7 +432,9 @@ fn with_buffers(value: &Value, own: &[ValueId], given: &[ValueId]) -> Value {
             block.base.buffers = block.base.buffers.renamed(of);
             Value::Block(Box::new(block))
         }
-        Value::Tuple(items) => Value::Tuple(items.iter().map(|item| with_buffers(item, own, given)).collect()),
+        Value::Tuple(items) | Value::Named(_, items) | Value::Partial(_, items) => {
+            value.with_elements(items.iter().map(|item| with_buffers(item, own, given)).collect())
+        }
         other => other.clone(),
     }
 }

@@ -70,8 +70,7 @@ impl Body<'_, '_> {
             Combine::Op(op) => Ok(vec![self.op(*op, params[0].ty, &[params[0].value, params[1].value])]),
             Combine::Best(compare, left) => {
                 let [a, i, b, j] = params[..] else { return Ok(vec![]) };
-                let better = self.op(*compare, a.ty, &[a.value, b.value]);
-                let equal = self.op(Op::Eq, a.ty, &[a.value, b.value]);
+                let (better, equal) = self.compared_elements(*compare, a, b);
                 let earlier = self.op(Op::Lt, i.ty, &[i.value, j.value]);
                 let tied = if *left { self.op(Op::And, Type::BOOL, &[equal.value, earlier.value]) } else { equal };
                 let first = self.op(Op::Or, Type::BOOL, &[better.value, tied.value]);
@@ -95,8 +94,31 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Whether the first element is better, and whether both are equally good. NaN is worse than every number, so that the result does not depend
+    /// on the order in which elements meet.
+    fn compared_elements(&mut self, compare: Op, a: Tensor, b: Tensor) -> (Tensor, Tensor) {
+        let better = self.op(compare, a.ty, &[a.value, b.value]);
+        let equal = self.op(Op::Eq, a.ty, &[a.value, b.value]);
+        if !a.element().is_float() {
+            return (better, equal);
+        }
+        let is_number = self.op(Op::Eq, a.ty, &[a.value, a.value]);
+        let is_nan = self.op(Op::Ne, b.ty, &[b.value, b.value]);
+        let by_kind = self.op(Op::And, Type::BOOL, &[is_number.value, is_nan.value]);
+        let better = self.op(Op::Or, Type::BOOL, &[better.value, by_kind.value]);
+        let no_number = self.op(Op::Not, Type::BOOL, &[is_number.value]);
+        let both = self.op(Op::And, Type::BOOL, &[no_number.value, is_nan.value]);
+        (better, self.op(Op::Or, Type::BOOL, &[equal.value, both.value]))
+    }
+
     /// The number that a tile of one element holds.
     pub(super) fn only_element(&mut self, tile: Tensor, span: Span) -> Made<Tensor> {
+        if tile.element().is_float() && tile.element().bits() == 8 {
+            // Floats of 8 bits have no arithmetic.
+            let bits = self.op(Op::Bitcast, Type::block(tile.shape(), Scalar::U8), &[tile.value]);
+            let only = self.only_element(bits, span)?;
+            return Ok(self.op(Op::Bitcast, Type::Scalar(tile.element()), &[only.value]));
+        }
         let op = if tile.element() == Scalar::Bool { Op::Or } else { Op::Add };
         let results = self.combined(Op::TileReduce, &[Attr::Axis(0)], &[tile], None, &Combine::Op(op), span)?;
         Ok(results[0])
@@ -200,10 +222,14 @@ impl Body<'_, '_> {
         })
     }
 
-    /// Beside their positions, numbers keep their type, but for `bf16`.
+    /// Beside their positions, numbers keep their type, but for `bf16` and for what is not compared.
     fn kept_operand(&mut self, a: &Arguments) -> Made<Tensor> {
         let x = a.tensor(self, 0)?;
-        Ok(if x.element() == Scalar::Bf16 { self.cast(x, Scalar::F32) } else { x })
+        Ok(match x.element() {
+            Scalar::Bf16 => self.cast(x, Scalar::F32),
+            Scalar::Bool => self.cast(x, Scalar::I32),
+            _number => self.computable(x),
+        })
     }
 
     /// The position of each element along an axis; of all elements, without one.
@@ -235,6 +261,7 @@ fn one(mut tensors: Vec<Tensor>) -> Value {
 /// `tl.sum`.
 pub(super) fn sum(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let x = body.sum_operand(a, 3)?;
+    let x = body.computable(x);
     let keep = a.flag(body, 2, "`keep_dims`")?;
     // A sum of one bit wraps around.
     let add = if x.element() == Scalar::Bool { Op::Xor } else { Op::Add };
@@ -250,7 +277,10 @@ fn extreme(body: &mut Body<'_, '_>, a: &Arguments, op: Op, better: Op) -> Made<V
     }
     let x = body.kept_operand(a)?;
     let positions = body.positions(x, a.value(1), a.call)?;
-    let found = body.reduced(&[x, positions], a.value(1), keep, &Combine::Best(better, left), a.call)?;
+    let mut found = body.reduced(&[x, positions], a.value(1), keep, &Combine::Best(better, left), a.call)?;
+    if a.tensor(body, 0)?.element() == Scalar::Bool {
+        found[0] = body.cast(found[0], Scalar::Bool);
+    }
     Ok(Value::Tuple(found.into_iter().map(Value::Tensor).collect()))
 }
 
@@ -338,7 +368,10 @@ pub(super) fn cumsum(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     if x.element() == Scalar::Bf16 {
         x = body.cast(x, Scalar::F32);
     }
-    body.scanned(&[x], a, 2, &Combine::Op(Op::Add)).map(one)
+    // A sum of one bit wraps around.
+    let add = if x.element() == Scalar::Bool { Op::Xor } else { Op::Add };
+    x = body.computable(x);
+    body.scanned(&[x], a, 2, &Combine::Op(add)).map(one)
 }
 
 /// `tl.cumprod`.
@@ -347,7 +380,10 @@ pub(super) fn cumprod(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     if x.element() == Scalar::Bf16 {
         x = body.cast(x, Scalar::F32);
     }
-    body.scanned(&[x], a, 2, &Combine::Op(Op::Mul)).map(one)
+    // A product of one bit is 1 if both are.
+    let multiply = if x.element() == Scalar::Bool { Op::And } else { Op::Mul };
+    x = body.computable(x);
+    body.scanned(&[x], a, 2, &Combine::Op(multiply)).map(one)
 }
 
 /// `tl.histogram`.
@@ -455,12 +491,14 @@ fn precision(body: &mut Body<'_, '_>, a: &Arguments, element: Scalar) -> Made<Pr
         Value::Str(text) => match &**text {
             "tf32" => Ok(Precision::Tf32),
             "tf32x3" => Ok(Precision::Tf32x3),
-            "ieee" => Ok(Precision::Ieee),
+            // Sums of products of short floats that stand for these are no more exact.
+            "bf16x3" => Ok(Precision::Tf32x3),
+            "bf16x6" | "ieee" => Ok(Precision::Ieee),
             other => body.fail(
                 Code::KernelArgument,
                 a.span(3),
                 format!("there is no input precision `{other}`"),
-                "it is tf32, tf32x3 or ieee",
+                "it is tf32, tf32x3, bf16x3, bf16x6 or ieee",
             ),
         },
         other => body.fail(

@@ -1,7 +1,9 @@
 //! Expressions: what is made of other expressions. What names mean is in [`names`](super::names), what values have in [`attributes`](super::attributes).
 
 use super::body::{Body, Made};
+use super::builtins::Builtin;
 use super::flow::LoopOver;
+use super::python_format;
 use super::value::{Lambda, Placed, Value};
 use crate::python::ast::{BooleanOp, Comprehension, ComprehensionKind, Expr, ExprKind, FormatPart, Other};
 use girih_base::diag::Code;
@@ -86,8 +88,16 @@ impl Body<'_, '_> {
                     let truth = self.constant_bool(&value, "this condition", condition.span)?;
                     return self.expr(if truth { then } else { otherwise });
                 }
-                let condition = self.condition(&value, condition.span)?;
-                self.conditional(condition, then, otherwise, e.span)
+                let decided = self.condition(&value, condition.span).map_err(|error| {
+                    let texts = [condition, then, otherwise].map(|part| self.written_text(part.span));
+                    match texts {
+                        [Some(c), Some(a), Some(b)] if matches!(value, Value::Tensor(_)) => {
+                            error.hint(format!("choose element by element: `tl.where({c}, {a}, {b})`"))
+                        }
+                        _long => error,
+                    }
+                })?;
+                self.conditional(decided, then, otherwise, e.span)
             }
             ExprKind::Lambda(parameters, body) => Ok(Value::Lambda(Arc::new(Lambda {
                 file: self.file,
@@ -147,7 +157,19 @@ impl Body<'_, '_> {
         for part in parts {
             match part {
                 FormatPart::Text(t) => text.push_str(t),
-                FormatPart::Value(e) => text.push_str(&self.expr(e)?.to_string()),
+                FormatPart::Value(e, letter, format) => {
+                    let value = self.expr(e)?;
+                    if !value.is_constant() {
+                        let shown = self.written_text(e.span).unwrap_or("this");
+                        let message = format!("`{shown}` is {}, which only the running kernel knows", value.kind());
+                        let hint = "texts are made when the kernel is compiled; `tl.device_print(\"x\", x)` prints what it holds";
+                        return self.fail(Code::KernelConstant, e.span, message, hint);
+                    }
+                    match python_format::shown(&value, *letter, format) {
+                        Ok(shown) => text.push_str(&shown),
+                        Err(why) => return self.fail(Code::KernelArgument, e.span, why, ""),
+                    }
+                }
             }
         }
         Ok(Value::text(&text))
@@ -177,8 +199,14 @@ impl Body<'_, '_> {
 
     /// The elements of something that is known.
     pub(super) fn iterate(&mut self, value: Value, span: Span) -> Made<Vec<Value>> {
+        if let Value::Class(class) = &value
+            && let Some(members) = class.enumerated()
+        {
+            return Ok(members);
+        }
         match value {
-            Value::Tuple(items) => Ok(items),
+            Value::Tuple(items) | Value::Named(_, items) => Ok(items),
+            Value::Str(text) => Ok(text.chars().map(|c| Value::text(&c.to_string())).collect()),
             Value::Dict(items) => Ok(items.into_iter().map(|(key, _)| key).collect()),
             other => self.fail(
                 Code::KernelType,
@@ -253,22 +281,26 @@ impl Body<'_, '_> {
                 };
                 self.index_block(&value, &items, span)
             }
-            (Value::Tuple(items), Value::Slice(parts)) => {
-                let bound = |body: &Self, value: &Value, default: usize| match value {
-                    Value::None => Ok(default),
-                    value => {
-                        let n = body.constant_int(value, "a position", span)?;
-                        let n = if n < 0 { n + items.len() as i128 } else { n };
-                        Ok(n.clamp(0, items.len() as i128) as usize)
-                    }
-                };
-                let (from, to) = (bound(self, &parts[0], 0)?, bound(self, &parts[1], items.len())?);
-                if !matches!(parts[2], Value::None | Value::Int(1)) {
-                    return self.fail(Code::KernelSyntax, span, "a tuple is sliced in steps of 1", "");
-                }
-                Ok(Value::Tuple(items.get(from..to.max(from)).unwrap_or(&[]).to_vec()))
+            (Value::Tuple(items) | Value::Named(_, items), Value::Slice(parts)) => {
+                let places = self.sliced(items.len(), parts, span)?;
+                Ok(Value::Tuple(places.into_iter().filter_map(|at| items.get(at).cloned()).collect()))
             }
-            (Value::Tuple(items), index) => {
+            (Value::Str(text), Value::Slice(parts)) => {
+                let letters: Vec<char> = text.chars().collect();
+                let places = self.sliced(letters.len(), parts, span)?;
+                let kept: String = places.into_iter().filter_map(|at| letters.get(at)).collect();
+                Ok(Value::text(&kept))
+            }
+            (Value::Str(text), index) => {
+                let at = self.constant_int(index, "a position in a text", span)?;
+                let letters: Vec<char> = text.chars().collect();
+                let found = if at < 0 { at + letters.len() as i128 } else { at };
+                match usize::try_from(found).ok().and_then(|at| letters.get(at)) {
+                    Some(letter) => Ok(Value::text(&letter.to_string())),
+                    None => self.fail(Code::KernelArgument, span, format!("`{text}` has no letter {at}"), ""),
+                }
+            }
+            (Value::Tuple(items) | Value::Named(_, items), index) => {
                 let at = self.constant_int(index, "a position in a tuple", span)?;
                 let found = if at < 0 { at + items.len() as i128 } else { at };
                 match usize::try_from(found).ok().and_then(|i| items.get(i)) {
@@ -295,24 +327,52 @@ impl Body<'_, '_> {
             && let Value::Builtin(row, None) = self.expr(callee)?
             && row.name == "range"
         {
-            let (mut positional, named) = self.arguments(arguments)?;
-            for hint in &named {
-                let known = row.parameters.split(", ").any(|p| p.split('=').next() == Some(&hint.0));
-                if !known {
-                    let message = format!("`range` has no argument `{}`", hint.0);
-                    return self.fail(Code::KernelArgument, hint.1.span, message, "");
-                }
-            }
-            let values: Vec<Value> = positional.drain(..).map(|p| p.value).collect();
-            let (zero, one) = (Value::Int(0), Value::Int(1));
-            return match &values[..] {
-                [end] => Ok(LoopOver::Range(Box::new([zero, end.clone(), one]))),
-                [start, end] => Ok(LoopOver::Range(Box::new([start.clone(), end.clone(), one]))),
-                [start, end, step] => Ok(LoopOver::Range(Box::new([start.clone(), end.clone(), step.clone()]))),
-                _ => self.fail(Code::KernelArgument, e.span, "a range has a start, an end and a step", ""),
-            };
+            let (positional, named) = self.arguments(arguments)?;
+            return self.counted(row, positional, named, e.span);
         }
         let value = self.expr(e)?;
         self.iterate(value, e.span).map(LoopOver::Each)
+    }
+
+    /// The places that a slice takes of so many elements, as Python counts them.
+    fn sliced(&self, length: usize, parts: &[Value; 3], span: Span) -> Made<Vec<usize>> {
+        let length = length as i128;
+        let part = |value: &Value| match value {
+            Value::None => Ok(None),
+            value => self.constant_int(value, "a position", span).map(Some),
+        };
+        let step = part(&parts[2])?.unwrap_or(1);
+        if step == 0 {
+            return self.fail(Code::KernelArgument, span, "a slice cannot have steps of 0", "");
+        }
+        let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
+        let bound = |given: Option<i128>, default: i128| match given {
+            None => default,
+            Some(n) => (if n < 0 { n + length } else { n }).clamp(least, most),
+        };
+        let (first, last) = if step > 0 { (least, most) } else { (most, least) };
+        let (mut at, end) = (bound(part(&parts[0])?, first), bound(part(&parts[1])?, last));
+        let mut places = vec![];
+        while (step > 0 && at < end) || (step < 0 && at > end) {
+            places.extend(usize::try_from(at));
+            at += step;
+        }
+        Ok(places)
+    }
+
+    /// `range(start, end, step)` as the head of a loop. What else is said there is a hint.
+    fn counted(
+        &mut self,
+        row: &'static Builtin,
+        positional: Vec<Placed>,
+        named: Vec<(String, Placed)>,
+        span: Span,
+    ) -> Made<LoopOver> {
+        let arguments = self.bind(row, positional, named, span)?;
+        let (zero, one) = (Value::Int(0), Value::Int(1));
+        let (first, second) = (arguments.value(0).clone(), arguments.value(1).clone());
+        let step = if let Value::None = arguments.value(2) { one } else { arguments.value(2).clone() };
+        let (start, end) = if let Value::None = second { (zero, first) } else { (first, second) };
+        Ok(LoopOver::Range(Box::new([start, end, step])))
     }
 }

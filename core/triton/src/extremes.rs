@@ -56,6 +56,7 @@ fn extreme(body: &mut Body<'_, '_>, op: Op, (x, y): (&Value, &Value), nan: bool,
         return Ok(if constant_extreme(op, a, b, nan) { x.clone() } else { y.clone() });
     }
     let (x, y) = body.meet(x, y, false, span)?;
+    let (x, y) = (body.computable(x), body.computable(y));
     let (x, y) =
         if x.element() == Scalar::Bool { (body.cast(x, Scalar::I32), body.cast(y, Scalar::I32)) } else { (x, y) };
     let mut chosen = body.two(op, x, y);
@@ -106,6 +107,7 @@ pub(super) fn min_of(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 pub(super) fn clamp(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let nan = propagates_nan(body, a, 3)?;
     let (x, least) = body.meet(a.value(0), a.value(1), false, a.call)?;
+    let (x, least) = (body.computable(x), body.computable(least));
     let above = body.two(Op::Max, x, least);
     let (above, most) = body.meet(&Value::Tensor(above), a.value(2), false, a.call)?;
     let mut inside = body.two(Op::Min, above, most);

@@ -8,6 +8,21 @@ use crate::python::ast::{Expr, ExprKind, Stmt, StmtKind};
 use girih_base::diag::Code;
 use girih_base::span::Span;
 use girih_ir::{Inst, Op, RegionId, Scalar, Shape, Type, ValueId};
+use std::sync::Arc;
+
+/// Where statements last assign a name.
+fn last_assignment(list: &[Stmt], name: &str) -> Option<Span> {
+    list.iter().rev().find_map(|s| match &s.kind {
+        StmtKind::If(_, a, b) | StmtKind::While(_, a, b) | StmtKind::For(_, _, a, b) => {
+            last_assignment(b, name).or_else(|| last_assignment(a, name))
+        }
+        _simple => {
+            let mut own = vec![];
+            assigned(std::slice::from_ref(s), &mut own);
+            own.iter().any(|own| own == name).then_some(s.span)
+        }
+    })
+}
 
 /// Names that statements assign, each once.
 pub(super) fn assigned(list: &[Stmt], out: &mut Vec<String>) {
@@ -29,10 +44,16 @@ pub(super) fn assigned(list: &[Stmt], out: &mut Vec<String>) {
     }
 }
 
+/// Whether the elements of two tuples are the same ones.
+fn all_are(a: &[Value], b: &[Value]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b))
+}
+
 fn names(target: &Expr, out: &mut Vec<String>) {
     match &target.kind {
         ExprKind::Name(name) if !out.contains(name) => out.push(name.clone()),
         ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(|t| names(t, out)),
+        ExprKind::Starred(inner) => names(inner, out),
         _others => {}
     }
 }
@@ -43,7 +64,9 @@ impl Value {
         match self {
             Value::Tensor(t) => out.push(t.value),
             Value::Pointer(p) => out.extend(p.which.into_iter().chain(p.index)),
-            Value::Tuple(items) => items.iter().for_each(|item| item.parts(out)),
+            Value::Tuple(items) | Value::Named(_, items) | Value::Partial(_, items) => {
+                items.iter().for_each(|item| item.parts(out));
+            }
             Value::Block(b) => {
                 out.extend(b.base.which.into_iter().chain(b.base.index));
                 out.extend(b.lengths.iter().chain(&b.strides).chain(&b.offsets));
@@ -61,7 +84,9 @@ impl Value {
                 let which = list(p.which.as_slice()).pop();
                 Value::Pointer(Pointer { which, index: list(p.index.as_slice()).pop(), ..*p })
             }
-            Value::Tuple(items) => Value::Tuple(items.iter().map(|item| item.rebuilt(parts)).collect()),
+            Value::Tuple(items) | Value::Named(_, items) | Value::Partial(_, items) => {
+                self.with_elements(items.iter().map(|item| item.rebuilt(parts)).collect())
+            }
             Value::Block(b) => {
                 let which = list(b.base.which.as_slice()).pop();
                 let base = Pointer { which, index: list(b.base.index.as_slice()).pop(), ..b.base };
@@ -85,7 +110,9 @@ impl Value {
             (Value::Tensor(a), Value::Tensor(b)) => a == b,
             (Value::Pointer(a), Value::Pointer(b)) => a == b,
             (Value::Block(a), Value::Block(b)) => a == b,
-            (Value::Tuple(a), Value::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b)),
+            (Value::Tuple(a), Value::Tuple(b)) => all_are(a, b),
+            (Value::Named(class, a), Value::Named(other, b)) => Arc::ptr_eq(class, other) && all_are(a, b),
+            (Value::Partial(partial, a), Value::Partial(other, b)) => Arc::ptr_eq(partial, other) && all_are(a, b),
             (a, b) => a.is_constant() && a.equals(b) == Some(true) && a.kind() == b.kind(),
         }
     }
@@ -105,7 +132,9 @@ impl Body<'_, '_> {
                 block.base.index = Some(index);
                 Value::Block(Box::new(block))
             }
-            Value::Tuple(items) => Value::Tuple(items.iter().map(|item| self.canonical(item)).collect()),
+            Value::Tuple(items) | Value::Named(_, items) | Value::Partial(_, items) => {
+                value.with_elements(items.iter().map(|item| self.canonical(item)).collect())
+            }
             other => other.clone(),
         }
     }
@@ -116,7 +145,12 @@ impl Body<'_, '_> {
         let wrong = |what: &str| {
             let message = format!("{what}: it was {}, and becomes {}", template.kind(), value.kind());
             let hint = match (template, &value) {
-                // The usual mistake of sums: `acc = 0`.
+                // The usual mistakes of sums: `acc = 0`.
+                (Value::Tensor(number), Value::Tensor(sum))
+                    if number.ty == Type::I32 && sum.ty == Type::Scalar(Scalar::F32) =>
+                {
+                    "write it as a float from the beginning: `0.0`, not `0`".to_owned()
+                }
                 (Value::Tensor(number), Value::Tensor(tile)) if number.shape().is_none() && tile.shape().is_some() => {
                     let lengths = tile.shape().map_or(vec![], Shape::to_vec);
                     format!("begin with a tile: `tl.zeros({lengths:?}, tl.{})`", long_name(tile.element()))
@@ -145,6 +179,10 @@ impl Body<'_, '_> {
                 let items: Vec<Value> =
                     a.iter().zip(b.clone()).map(|(a, b)| self.like_template(a, b, span)).collect::<Made<_>>()?;
                 Ok(Value::Tuple(items))
+            }
+            (Value::Named(class, a), Value::Named(other, b)) if Arc::ptr_eq(class, other) => {
+                let items = a.iter().zip(b.clone()).map(|(a, b)| self.like_template(a, b, span));
+                Ok(Value::Named(class.clone(), items.collect::<Made<_>>()?))
             }
             (a, b) if a.is_constant() && a.is(b) => Ok(value),
             (_, _) => Err(wrong("a variable changes its type")),
@@ -181,6 +219,10 @@ impl Body<'_, '_> {
             (Value::Tuple(a), Value::Tuple(b)) if a.len() == b.len() => {
                 let items = a.iter().zip(b).map(|(a, b)| self.among_both(a, b, span));
                 Ok(Value::Tuple(items.collect::<Made<_>>()?))
+            }
+            (Value::Named(class, a), Value::Named(other, b)) if Arc::ptr_eq(class, other) => {
+                let items = a.iter().zip(b).map(|(a, b)| self.among_both(a, b, span));
+                Ok(Value::Named(class.clone(), items.collect::<Made<_>>()?))
             }
             (value, _) => Ok(value.clone()),
         }
@@ -355,7 +397,9 @@ impl Body<'_, '_> {
         match value {
             Value::Pointer(p) => Value::Pointer(wide(self, p)),
             Value::Block(b) => Value::Block(Box::new(BlockPointer { base: wide(self, &b.base), ..(**b).clone() })),
-            Value::Tuple(items) => Value::Tuple(items.iter().map(|item| self.widen(item, (buffers, tile))).collect()),
+            Value::Tuple(items) | Value::Named(_, items) | Value::Partial(_, items) => {
+                value.with_elements(items.iter().map(|item| self.widen(item, (buffers, tile))).collect())
+            }
             other => other.clone(),
         }
     }
@@ -409,12 +453,13 @@ impl Body<'_, '_> {
             body.assign(target, Value::Tensor(counted))?;
             body.statements(list)?;
             let mut next = vec![body.b.op(Op::Add, scalar, &[counter, step])];
-            body.next_values(&carried, &mut next, span)?;
+            body.next_values(&carried, &mut next, (list, span))?;
             body.b.end(Op::Continue, &next);
             Ok(())
         })?;
         self.loops -= 1;
         self.close_loop(region, initial, &types[1..], before, &carried, span);
+        self.forget_own(list, Some(target));
         Ok(Flow::Next)
     }
 
@@ -434,11 +479,17 @@ impl Body<'_, '_> {
     }
 
     /// What the next iteration begins with.
-    fn next_values(&mut self, carried: &[(String, Value)], out: &mut Vec<ValueId>, span: Span) -> Made<()> {
+    fn next_values(
+        &mut self,
+        carried: &[(String, Value)],
+        out: &mut Vec<ValueId>,
+        (list, span): (&[Stmt], Span),
+    ) -> Made<()> {
         for (name, first) in carried {
             let now = self.scope.get(name).cloned().unwrap_or(Value::None);
             self.wanted = None;
-            let value = self.like_template(first, now, span);
+            let place = last_assignment(list, name).unwrap_or(span);
+            let value = self.like_template(first, now, place);
             if let Some(wanted) = self.wanted.take() {
                 let wider = (span, name.clone(), wanted);
                 if !self.widened.contains(&wider) {
@@ -449,7 +500,7 @@ impl Body<'_, '_> {
                 let rest = d.message.strip_prefix("a variable changes its type: ").map(str::to_owned);
                 let rest = rest.unwrap_or_else(|| d.message.clone());
                 d.message = format!("`{name}` changes its type in this loop: {rest}");
-                d
+                if place == span { d } else { d.label(span, "the loop carries it from one iteration to the next") }
             })?;
             value.parts(out);
         }
@@ -471,6 +522,17 @@ impl Body<'_, '_> {
         let results = self.b.function.insts[id].results.clone();
         self.scope = before;
         self.enter(carried, &results);
+    }
+
+    /// What a loop alone assigns has no value behind it: the loop may not run at all.
+    fn forget_own(&mut self, list: &[Stmt], target: Option<&Expr>) {
+        let mut own = vec![];
+        assigned(list, &mut own);
+        target.into_iter().for_each(|target| names(target, &mut own));
+        for name in own {
+            let why = || Value::Unknown("it is assigned only in a loop, which may not run at all".into());
+            self.scope.entry(name).or_insert_with(why);
+        }
     }
 
     fn unrolled(&mut self, target: &Expr, items: Vec<Value>, list: &[Stmt]) -> Made<Flow> {
@@ -511,13 +573,14 @@ impl Body<'_, '_> {
             body.leave_if(over, &params);
             body.statements(list)?;
             let mut next = vec![];
-            body.next_values(&carried, &mut next, span)?;
+            body.next_values(&carried, &mut next, (list, span))?;
             body.b.end(Op::Continue, &next);
             Ok(true)
         })?;
         self.loops -= 1;
         if runs {
             self.close_loop(region, initial, &types, before, &carried, span);
+            self.forget_own(list, None);
         } else {
             self.scope = before;
         }

@@ -206,6 +206,7 @@ pub fn compile(
         instances: HashMap::new(),
         constants: HashMap::new(),
         depth: 0,
+        writing: vec![],
         warps: WARPS,
         fuel: FUEL,
         notes: vec![],
@@ -376,7 +377,11 @@ pub(super) fn parameter(
     left: &mut Vec<String>,
 ) -> Made<Value> {
     match argument {
-        Argument::Constant(c) => Ok(constant(c)),
+        // `Color.RED` names a member of a class of the file.
+        Argument::Constant(c) => match c {
+            Constant::Text(text) => Ok(body.named_constant(text)?.unwrap_or_else(|| constant(c))),
+            _other => Ok(constant(c)),
+        },
         Argument::Scalar(scalar, bits) if constexpr => Ok(constant_of(*scalar, *bits)),
         // As Triton does: 1 is known, because strides are 1 so often.
         Argument::Scalar(scalar, 1) if scalar.is_integer() => Ok(Value::Int(1)),

@@ -13,7 +13,7 @@
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
 //! | the operations of `triton.language` | [`shape`], [`memory`], [`blocks`], [`promises`], [`combine`], [`elementwise`], [`library`], [`extremes`], [`random`], [`assembly`] |
 //! | operations in Triton's own Python, and the files that they stand in | [`written`], [`embedded`] |
-//! | types, their attributes | [`dtypes`] |
+//! | types, their attributes; classes | [`dtypes`], [`classes`] |
 //! | ordinary Python that runs when a kernel is compiled, and what it sees of the machine | [`compile_time`], [`mod@python`], [`target`] |
 //! | the kernel as a whole: parameters; configurations and heuristics; what launches know about it | [`kernel`], [`decorators`], [`inductor`], [`head`] |
 //!
@@ -27,6 +27,7 @@ mod blocks;
 mod body;
 mod builtins;
 mod call;
+mod classes;
 mod combine;
 mod compile_time;
 mod decorators;
@@ -50,7 +51,9 @@ mod promises;
 mod promote;
 pub mod python;
 mod python_builtins;
+mod python_format;
 mod python_math;
+mod python_modules;
 mod random;
 mod reference;
 mod shape;

@@ -101,6 +101,7 @@ pub(super) fn abs(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         _of_the_device => {}
     }
     let x = a.tensor(body, 0)?;
+    let x = body.computable(x);
     let signed = x.element().is_float() || x.element().is_signed();
     Ok(Value::Tensor(if signed { body.op(Op::Abs, x.ty, &[x.value]) } else { x }))
 }
@@ -109,6 +110,7 @@ pub(super) fn abs(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 pub(super) fn fma(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let (x, y) = body.meet(a.value(0), a.value(1), false, a.call)?;
     let (x, z) = body.meet(&Value::Tensor(x), a.value(2), false, a.call)?;
+    let (x, z) = (body.computable(x), body.computable(z));
     let y = body.cast(y, x.element());
     let y = body.broadcast_tensor(y, x.shape());
     if !x.element().is_float() {

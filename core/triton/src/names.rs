@@ -39,6 +39,10 @@ pub(super) const PYTHON: &[(&str, &str)] = &[
     ("all", "all_of"),
     ("set", "set"),
     ("dict", "dict"),
+    ("bin", "bin"),
+    ("hex", "hex"),
+    ("divmod", "divmod"),
+    ("callable", "callable"),
 ];
 
 impl Body<'_, '_> {
@@ -106,6 +110,7 @@ impl Body<'_, '_> {
                 let jit = def.decorators.iter().any(super::kernel::is_jit);
                 Value::Function(Arc::new(Function { file, def: def.clone(), jit, scope: Default::default() }))
             }
+            Binding::Class(def) => self.class(place, def),
             Binding::Value(e) => self.evaluated(place, e, None),
             Binding::Element(e, i) => self.evaluated(place, e, Some(*i)),
             Binding::Module { up, path } => self.imported_module(file, *up, path, span)?,
@@ -234,5 +239,6 @@ pub(super) fn is_triton(path: &str) -> bool {
 
 /// Whether a module is one of Python's own or of PyTorch, of which [`target`] knows functions.
 fn is_host(path: &str) -> bool {
-    matches!(path, "math" | "os" | "packaging" | "packaging.version" | "torch" | "torch.cuda" | "torch.version")
+    super::classes::is_python_module(path)
+        || matches!(path, "math" | "os" | "packaging" | "packaging.version" | "torch" | "torch.cuda" | "torch.version")
 }

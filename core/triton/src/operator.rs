@@ -153,8 +153,8 @@ impl Body<'_, '_> {
             return Ok(self.op(of_bits, a.ty, &[a.value, b.value]));
         } else if scalar == Scalar::Bool {
             (a, b) = (self.cast(a, Scalar::I32), self.cast(b, Scalar::I32));
-        } else if scalar.is_float() && scalar.bits() == 8 {
-            (a, b) = (self.cast(a, Scalar::F16), self.cast(b, Scalar::F16));
+        } else {
+            (a, b) = (self.computable(a), self.computable(b));
         }
         let ty = a.ty;
         let integers_only = matches!(
@@ -294,6 +294,7 @@ impl Body<'_, '_> {
             return Ok(Value::Bool(op == CompareOp::Ne));
         }
         let (a, b) = self.meet(a, b, false, span)?;
+        let (a, b) = (self.computable(a), self.computable(b));
         let (a, b) = if a.element() == Scalar::Bool && !matches!(op, CompareOp::Eq | CompareOp::Ne) {
             (self.cast(a, Scalar::I32), self.cast(b, Scalar::I32))
         } else {
@@ -312,7 +313,13 @@ impl Body<'_, '_> {
 
     fn contains(&mut self, whole: &Value, part: &Value, span: Span) -> Made<bool> {
         match (whole, part) {
-            (Value::Tuple(items), part) => Ok(items.iter().any(|item| item.equals(part) == Some(true))),
+            (Value::Class(class), part) => {
+                let members = class.enumerated().unwrap_or_default();
+                Ok(members.iter().any(|item| item.equals(part) == Some(true)))
+            }
+            (Value::Tuple(items) | Value::Named(_, items), part) => {
+                Ok(items.iter().any(|item| item.equals(part) == Some(true)))
+            }
             (Value::Dict(items), part) => Ok(items.iter().any(|(key, _)| key.equals(part) == Some(true))),
             (Value::Str(text), Value::Str(part)) => Ok(text.contains(&**part)),
             // No variable is set there.
@@ -366,6 +373,7 @@ impl Body<'_, '_> {
             }
             (UnaryOp::Neg, a) => {
                 let t = self.tensor(a, span)?;
+                let t = self.computable(t);
                 let element = t.element();
                 // 0 minus a number of one bit is that number.
                 if element == Scalar::Bool {
@@ -405,7 +413,7 @@ impl Body<'_, '_> {
 
     /// What Python computes; nothing if an operand is of the device.
     fn constant_binary(&mut self, op: BinaryOp, a: &Value, b: &Value, span: Span) -> Made<Option<Value>> {
-        if let (Value::Tuple(x), Value::Tuple(y), BinaryOp::Add) = (a, b, op) {
+        if let (Some(x), Some(y), BinaryOp::Add) = (a.elements(), b.elements(), op) {
             return Ok(Some(Value::Tuple(x.iter().chain(y).cloned().collect())));
         }
         if let (Value::Dict(x), Value::Dict(y), BinaryOp::Or) = (a, b, op) {
@@ -414,6 +422,9 @@ impl Body<'_, '_> {
         if let (Value::Tuple(x), Value::Int(n), BinaryOp::Mul) = (a, b, op) {
             let times = usize::try_from(*n).unwrap_or(0).min(1 << 16);
             return Ok(Some(Value::Tuple(std::iter::repeat_n(x, times).flatten().cloned().collect())));
+        }
+        if let (Value::Str(x), Value::Int(n), BinaryOp::Mul) = (a, b, op) {
+            return Ok(Some(Value::text(&x.repeat(usize::try_from(*n).unwrap_or(0).min(1 << 10)))));
         }
         if let (Value::Str(x), Value::Str(y), BinaryOp::Add) = (a, b, op) {
             return Ok(Some(Value::text(&format!("{x}{y}"))));

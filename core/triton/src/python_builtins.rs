@@ -343,9 +343,43 @@ pub(super) fn bit_length(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> 
     Ok(Value::Int(i128::from(i128::BITS - n.unsigned_abs().leading_zeros())))
 }
 
+/// `bin(n)`.
+pub(super) fn bin(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let n = body.constant_int(a.value(0), "this number", a.span(0))?;
+    let sign = if n < 0 { "-" } else { "" };
+    Ok(Value::text(&format!("{sign}{:#b}", n.unsigned_abs())))
+}
+
+/// `hex(n)`.
+pub(super) fn hex(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let n = body.constant_int(a.value(0), "this number", a.span(0))?;
+    let sign = if n < 0 { "-" } else { "" };
+    Ok(Value::text(&format!("{sign}{:#x}", n.unsigned_abs())))
+}
+
+/// `divmod(x, y)`.
+pub(super) fn divmod(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let quotient = body.binary(BinaryOp::FloorDiv, a.value(0), a.value(1), a.call)?;
+    let rest = body.binary(BinaryOp::Mod, a.value(0), a.value(1), a.call)?;
+    Ok(Value::Tuple(vec![quotient, rest]))
+}
+
+/// `callable(value)`.
+pub(super) fn callable(_body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let is_callable = match a.value(0) {
+        Value::Function(_) | Value::Lambda(_) | Value::Builtin(..) | Value::Partial(..) | Value::Class(_) => true,
+        _other => false,
+    };
+    Ok(Value::Bool(is_callable))
+}
+
 pub(super) fn len(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     match a.value(0) {
-        Value::Tuple(items) => Ok(Value::Int(items.len() as i128)),
+        Value::Tuple(items) | Value::Named(_, items) => Ok(Value::Int(items.len() as i128)),
+        Value::Class(class) => match class.enumerated() {
+            Some(members) => Ok(Value::Int(members.len() as i128)),
+            None => body.fail(Code::KernelType, a.span(0), format!("{} has no length", a.value(0).kind()), ""),
+        },
         Value::Dict(items) => Ok(Value::Int(items.len() as i128)),
         Value::Str(text) => Ok(Value::Int(text.chars().count() as i128)),
         other => body.fail(Code::KernelType, a.span(0), format!("{} has no length", other.kind()), other.hint()),
@@ -467,13 +501,18 @@ pub(super) fn isinstance(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> 
                     return body.fail(Code::KernelArgument, a.span(1), message, "");
                 }
             },
+            (Value::Class(class), value) => match value {
+                Value::Named(of, _) => std::sync::Arc::ptr_eq(of, class),
+                member => class.enumerated().unwrap_or_default().iter().any(|own| own.equals(member) == Some(true)),
+            },
             (Value::Builtin(row, _), value) => match row.name {
                 "constexpr" => value.is_constant(),
                 "int" => matches!(value, Value::Int(_) | Value::Bool(_)),
                 "float" => matches!(value, Value::Float(_)),
                 "bool" => matches!(value, Value::Bool(_)),
                 "str" => matches!(value, Value::Str(_)),
-                "tuple" | "list" | "set" => matches!(value, Value::Tuple(_)),
+                "tuple" => matches!(value, Value::Tuple(_) | Value::Named(..)),
+                "list" | "set" => matches!(value, Value::Tuple(_)),
                 "dict" => matches!(value, Value::Dict(_)),
                 "pointer_type" => matches!(value, Value::Dtype(ty) if ty.pointer),
                 "Config" => matches!(value, Value::Record(record) if record.field("kwargs").is_some()),
@@ -494,6 +533,6 @@ pub(super) fn append_nowhere(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Val
         Code::KernelSyntax,
         a.call,
         "a list cannot be changed in a kernel",
-        "make a tuple of all its elements at once",
+        "make a longer tuple: `t = t + (x, )`",
     )
 }

@@ -40,6 +40,8 @@ const METHODS: &[&str] = &[
     "strip",
     "bit_length",
     "constexpr",
+    "constexpr_type",
+    "_replace",
     "Config",
     "next_power_of_2",
     "cdiv",

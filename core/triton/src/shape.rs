@@ -140,15 +140,18 @@ impl Body<'_, '_> {
         let is_element = |item: &Value| !whole(item) && !matches!(item, Value::None);
         if matches!(value, Value::Pointer(_)) && items.iter().any(is_element) {
             let message = "a pointer has no elements in brackets";
-            return self.fail(
-                Code::KernelSyntax,
-                span,
-                message,
-                "`tl.load(x_ptr + i)` loads the element `i` of `x_ptr`",
-            );
+            let written = self.written_text(span).and_then(|text| text.strip_suffix(']')?.split_once('['));
+            let hint = match written {
+                Some((pointer, index)) => format!("write `tl.load({pointer} + {index})`"),
+                None => "`tl.load(x_ptr + i)` loads the element `i` of `x_ptr`".to_owned(),
+            };
+            return self.fail(Code::KernelSyntax, span, message, &hint);
         }
         if let Some(wrong) = items.iter().find(|item| is_element(item)) {
-            let message = format!("a tile has no element {wrong}: it is indexed by `:` and `None` only");
+            let message = match wrong {
+                Value::Slice(_) => "a tile is not cut into parts: it is indexed by `:` and `None` only".to_owned(),
+                wrong => format!("a tile has no element {wrong}: it is indexed by `:` and `None` only"),
+            };
             return self.fail(
                 Code::KernelSyntax,
                 span,
@@ -331,17 +334,29 @@ pub(super) fn split(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     Ok(Value::Tuple(halves))
 }
 
-/// `tl.cat(a, b)`.
+/// `tl.cat(a, b, can_reorder, dim)`: the elements stay in order, also where they need not.
 pub(super) fn cat(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let (x, y) = (a.tensor(body, 0)?, a.tensor(body, 1)?);
-    if body.constant_int(a.value(3), "the dimension", a.span(3))? != 0 {
-        return body.fail(
-            Code::KernelRefused,
-            a.span(3),
-            "tiles are concatenated only along their first dimension",
-            "",
-        );
+    let rank = x.shape().map_or(0, Shape::rank);
+    let dim = body.constant_int(a.value(3), "the dimension", a.span(3))?;
+    if rank > 0 && body.axis(dim, rank, a.span(3))? != 0 {
+        // The dimension changes places with the first one.
+        let dim = body.axis(dim, rank, a.span(3))?;
+        let mut order: Vec<i128> = (0..rank as i128).collect();
+        order.swap(0, dim);
+        let mut turned = vec![];
+        for side in [x, y] {
+            let side = body.permute_value(&Value::Tensor(side), &order, a.call)?;
+            turned.push(body.tensor(&side, a.call)?);
+        }
+        let whole = catenated(body, a, turned[0], turned[1])?;
+        return body.permute_value(&whole, &order, a.call);
     }
+    catenated(body, a, x, y)
+}
+
+/// One tile behind the other, along the first dimension.
+fn catenated(body: &mut Body<'_, '_>, a: &Arguments, x: Tensor, y: Tensor) -> Made<Value> {
     if x.ty != y.ty || x.shape().is_none() {
         let message = format!("{} and {} cannot be concatenated", a.value(0).kind(), a.value(1).kind());
         return body.fail(Code::KernelShape, a.call, message, "both must have the same type and shape");

@@ -6,7 +6,7 @@
 use super::embedded;
 use crate::python::{
     self,
-    ast::{Alias, Expr, ExprKind, FunctionDef, Stmt, StmtKind},
+    ast::{Alias, ClassDef, Expr, ExprKind, FunctionDef, Stmt, StmtKind},
 };
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
@@ -54,6 +54,8 @@ impl Loader for Alone {
 pub(super) enum Binding {
     /// A function.
     Function(Arc<FunctionDef>),
+    /// A class.
+    Class(Arc<ClassDef>),
     /// What an expression gives.
     Value(Arc<Expr>),
     /// An element of what an expression gives.
@@ -264,7 +266,7 @@ impl File {
                 self.branches(std::iter::once(first).chain(others));
             }
             StmtKind::With(_, body) => body.iter().for_each(|s| self.statement(s)),
-            StmtKind::Class(name, _) => self.bind(&name.name, Binding::Opaque("it is a class")),
+            StmtKind::Class(def) => self.bind(&def.name.name, Binding::Class(def.clone())),
             StmtKind::Annotated(_, _, None)
             | StmtKind::Global(_)
             | StmtKind::Expr(_)

@@ -29,6 +29,8 @@ impl Body<'_, '_> {
     fn statement(&mut self, s: &Stmt) -> Made<Flow> {
         self.b.span = s.span;
         match &s.kind {
+            // `...` stands where nothing is to be done.
+            StmtKind::Expr(Expr { kind: ExprKind::Ellipsis, .. }) => {}
             StmtKind::Expr(e) => drop(self.expr(e)?),
             StmtKind::Assign(targets, value) => {
                 let value = self.expr(value)?;
@@ -83,6 +85,9 @@ impl Body<'_, '_> {
         let hint = match what {
             "`break`" | "`continue`" => "let the loop's condition end it, and choose values with `tl.where`",
             "an import" => "import at the top of the file",
+            "a function in a function" => "define it outside of the kernel, with `@triton.jit` above it",
+            "`global`" => "a kernel reads constants of its file by their names, and changes none",
+            "`match`" => "write `if`, `elif` and `else`",
             _ => "",
         };
         self.fail(Code::KernelSyntax, span, format!("a kernel cannot contain {what}"), hint)
@@ -102,8 +107,9 @@ impl Body<'_, '_> {
         }
         Ok(match value {
             Value::Bool(_) | Value::Int(_) | Value::Float(_) => Value::Tensor(self.tensor_of_constant(&value, span)?),
-            Value::Tuple(items) => {
-                Value::Tuple(items.into_iter().map(|item| self.assignable(item, span)).collect::<Made<_>>()?)
+            Value::Tuple(ref items) | Value::Named(_, ref items) => {
+                let items = items.iter().map(|item| self.assignable(item.clone(), span)).collect::<Made<_>>()?;
+                value.with_elements(items)
             }
             other => other,
         })
@@ -122,16 +128,25 @@ impl Body<'_, '_> {
                 Ok(())
             }
             ExprKind::Tuple(targets) | ExprKind::List(targets) => {
-                let Value::Tuple(items) = value else {
+                let Some(items) = value.elements() else {
                     let message = format!("{} is not taken apart into {} variables", value.kind(), targets.len());
                     return self.fail(Code::KernelType, target.span, message, "");
                 };
+                let mut items = items.to_vec();
+                let star = targets.iter().position(|target| matches!(target.kind, ExprKind::Starred(_)));
+                if let Some(star) = star.filter(|_| items.len() + 1 >= targets.len()) {
+                    // The variable with the star takes what the others leave.
+                    let taken = items.len() + 1 - targets.len();
+                    let list = Value::Tuple(items.drain(star..star + taken).collect());
+                    items.insert(star, list);
+                }
                 if items.len() != targets.len() {
                     let message = format!("{} values are given to {} variables", items.len(), targets.len());
                     return self.fail(Code::KernelArgument, target.span, message, "");
                 }
                 targets.iter().zip(items).try_for_each(|(target, item)| self.assign(target, item))
             }
+            ExprKind::Starred(inner) => self.assign(inner, value),
             ExprKind::Subscript(..) => {
                 let hint = "tiles are values: make a new one with `tl.where`, or store to memory with `tl.store`";
                 self.fail(Code::KernelSyntax, target.span, "an element of a tile cannot be assigned", hint)

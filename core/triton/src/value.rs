@@ -1,6 +1,7 @@
 //! What an expression of a kernel can be: things that are known when it is compiled, and values of the device.
 
 use super::builtins::Builtin;
+use super::classes::{Class, Partial};
 use super::pointer::{BlockPointer, Pointer, Role};
 use super::source::FileId;
 use crate::python::ast::{Expr, FunctionDef, Parameters};
@@ -28,6 +29,12 @@ pub(super) enum Value {
     Dtype(Dtype),
     /// A tuple or a list.
     Tuple(Vec<Value>),
+    /// An object of a class with fields: what they hold, in order.
+    Named(Arc<Class>, Vec<Value>),
+    /// A class.
+    Class(Arc<Class>),
+    /// A function with its first arguments.
+    Partial(Arc<Partial>, Vec<Value>),
     /// A dictionary, in the order in which it was written.
     Dict(Vec<(Value, Value)>),
     /// Something of the host's with named parts.
@@ -186,12 +193,32 @@ impl Value {
         Value::Str(Arc::from(text))
     }
 
+    /// The elements of a tuple, a list or an object with fields.
+    pub(super) fn elements(&self) -> Option<&[Value]> {
+        match self {
+            Value::Tuple(items) | Value::Named(_, items) => Some(items),
+            _no_tuple => None,
+        }
+    }
+
+    /// The same with other elements, if it has any.
+    pub(super) fn with_elements(&self, items: Vec<Value>) -> Value {
+        match self {
+            Value::Named(class, _) => Value::Named(class.clone(), items),
+            Value::Partial(partial, _) => Value::Partial(partial.clone(), items),
+            _tuple => Value::Tuple(items),
+        }
+    }
+
     /// Whether it is known when the kernel is compiled.
     pub(super) fn is_constant(&self) -> bool {
         match self {
             Value::Tensor(_) | Value::Pointer(_) | Value::Block(_) => false,
-            Value::Tuple(items) => items.iter().all(Value::is_constant),
-            Value::None
+            Value::Tuple(items) | Value::Named(_, items) | Value::Partial(_, items) => {
+                items.iter().all(Value::is_constant)
+            }
+            Value::Class(_)
+            | Value::None
             | Value::Bool(_)
             | Value::Int(_)
             | Value::Float(_)
@@ -215,6 +242,9 @@ impl Value {
             Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => format!("the constant {self}"),
             Value::Dtype(ty) => format!("the type `{ty}`"),
             Value::Tuple(items) => format!("a tuple of {}", counted(items.len(), "element")),
+            Value::Named(class, _) => format!("an object of the class `{}`", class.name),
+            Value::Class(class) => format!("the class `{}`", class.name),
+            Value::Partial(partial, _) => partial.callee.kind(),
             Value::Dict(_) => "a dictionary".into(),
             Value::Record(record) => record.what.into(),
             Value::Slice(_) => "a slice".into(),
@@ -245,10 +275,12 @@ impl Value {
             }
             Value::Dtype(_) => "a type converts: `x.to(tl.float32)`",
             Value::Tuple(_) => "take an element out of it: `x[0]`, or `a, b = x`",
+            Value::Named(..) => "take a field out of it: `x.name`",
+            Value::Class(_) => "name one of its members, as in `Mode.FAST`, or make an object of it",
             Value::Dict(_) => "take a value out of it: `x[\"key\"]`",
             Value::Record(_) => "take one of its attributes: `x.name`",
             Value::Slice(_) => "a slice stands in brackets: `x[:, None]`",
-            Value::Function(_) | Value::Lambda(_) => "call it, with its arguments in parentheses",
+            Value::Function(_) | Value::Lambda(_) | Value::Partial(..) => "call it, with its arguments in parentheses",
             Value::Builtin(..) => "call it, with its arguments in parentheses, as in `tl.sum(x, axis=0)`",
             Value::Library(_) => "name something of the module, as in `tl.load`",
             Value::Unknown(_) => "what a kernel uses of Python's names are constants, functions and types",
@@ -283,7 +315,10 @@ impl Value {
             Value::Str(s) => Some(!s.is_empty()),
             Value::Tuple(items) => Some(!items.is_empty()),
             Value::Dict(items) => Some(!items.is_empty()),
-            Value::Dtype(_)
+            Value::Named(_, items) => Some(!items.is_empty()),
+            Value::Class(_)
+            | Value::Partial(..)
+            | Value::Dtype(_)
             | Value::Record(_)
             | Value::Function(_)
             | Value::Lambda(_)
@@ -305,7 +340,7 @@ impl Value {
             (Value::Int(a), Value::Int(b)) => a == b,
             (Value::Str(a), Value::Str(b)) => a == b,
             (Value::Dtype(a), Value::Dtype(b)) => a == b,
-            (Value::Tuple(a), Value::Tuple(b)) => {
+            (Value::Tuple(a) | Value::Named(_, a), Value::Tuple(b) | Value::Named(_, b)) => {
                 let mut same = a.len() == b.len();
                 for (a, b) in a.iter().zip(b) {
                     same &= a.equals(b)?;
@@ -313,6 +348,8 @@ impl Value {
                 same
             }
             (Value::Library(a), Value::Library(b)) => a == b,
+            (Value::Record(a), Value::Record(b)) => Arc::ptr_eq(a, b),
+            (Value::Class(a), Value::Class(b)) => Arc::ptr_eq(a, b),
             (Value::Function(a), Value::Function(b)) => Arc::ptr_eq(&a.def, &b.def),
             (a, b) if !a.is_constant() || !b.is_constant() => return None,
             (a, b) => match (number(a), number(b)) {
@@ -336,6 +373,14 @@ impl fmt::Display for Value {
             Value::Dtype(ty) => write!(f, "{ty}"),
             Value::Tuple(items) => {
                 write!(f, "({})", items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+            }
+            Value::Named(class, items) => {
+                let fields = class.fields.iter().zip(items).map(|((name, _), item)| format!("{name}={item}"));
+                write!(f, "{}({})", class.name, fields.collect::<Vec<_>>().join(", "))
+            }
+            Value::Record(record) if record.field("__class__").is_some() => {
+                let part = |name| record.field(name).map_or(String::new(), ToString::to_string);
+                write!(f, "{}.{}", part("__class__"), part("name"))
             }
             other => write!(f, "{}", other.kind()),
         }

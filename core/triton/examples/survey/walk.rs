@@ -19,7 +19,8 @@ pub fn statements<'a>(list: &'a [Stmt], see: &mut dyn FnMut(&'a Stmt)) {
                 statements(other, see);
             }
             StmtKind::Function(def) => statements(&def.body, see),
-            StmtKind::Class(_, body) | StmtKind::With(_, body) => statements(body, see),
+            StmtKind::Class(def) => statements(&def.body, see),
+            StmtKind::With(_, body) => statements(body, see),
             StmtKind::Try(body, others) => {
                 statements(body, see);
                 others.iter().for_each(|other| statements(other, see));
@@ -79,7 +80,7 @@ pub fn each<'a>(e: &'a Expr, see: &mut dyn FnMut(&'a Expr)) {
     match &e.kind {
         ExprKind::Format(parts) => {
             let values = parts.iter().filter_map(|part| match part {
-                FormatPart::Value(value) => Some(value),
+                FormatPart::Value(value, ..) => Some(value),
                 FormatPart::Text(_) => None,
             });
             values.for_each(|value| each(value, see));

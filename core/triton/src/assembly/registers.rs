@@ -132,7 +132,7 @@ impl Registers {
     /// The width of a register, where that is known.
     pub(super) fn width(&self, name: &str) -> Option<u32> {
         let register = self.find(name)?;
-        register.bits.or_else(|| register.value.map(|value| width_of(value)))
+        register.bits.or_else(|| register.value.map(width_of))
     }
 
     /// What a register holds, or a number that is written out, as so many bits: a word.

@@ -49,8 +49,7 @@ pub(super) struct Instruction<'t> {
 pub(super) fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    loop {
-        let Some(at) = [rest.find("//"), rest.find("/*")].into_iter().flatten().min() else { break };
+    while let Some(at) = [rest.find("//"), rest.find("/*")].into_iter().flatten().min() {
         let (before, comment) = rest.split_at(at);
         out.push_str(before);
         let end = match comment.starts_with("//") {

@@ -81,8 +81,8 @@ pub enum ExprKind {
 pub enum FormatPart {
     /// Text.
     Text(String),
-    /// `{a}`.
-    Value(Expr),
+    /// `{a!r:>8}`: the expression, the letter behind `!`, and the format behind `:`.
+    Value(Expr, Option<char>, String),
 }
 
 /// Syntax that is read but has no place in kernels: its name, for messages.
@@ -220,7 +220,7 @@ pub enum StmtKind {
     /// `def`.
     Function(Arc<FunctionDef>),
     /// `class`.
-    Class(Ident, Vec<Stmt>),
+    Class(Arc<ClassDef>),
     /// `return`.
     Return(Option<Expr>),
     /// `pass`.
@@ -265,6 +265,19 @@ pub struct FunctionDef {
     pub decorators: Vec<Expr>,
     /// Its parameters.
     pub parameters: Parameters,
+    /// Its statements.
+    pub body: Vec<Stmt>,
+}
+
+/// A class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassDef {
+    /// Its name.
+    pub name: Ident,
+    /// What stands above it, without `@`.
+    pub decorators: Vec<Expr>,
+    /// What stands in its parentheses.
+    pub bases: Vec<Argument>,
     /// Its statements.
     pub body: Vec<Stmt>,
 }

@@ -398,7 +398,7 @@ impl Parser<'_> {
     fn braces(&mut self) -> Parse<Expr> {
         let start = self.next();
         let mut items = vec![];
-        let mut is_set = false;
+        let mut set = vec![];
         while !self.eat_op("}") {
             if self.eat_op("**") {
                 items.push((None, self.binary(0)?));
@@ -413,7 +413,7 @@ impl Parser<'_> {
                 }
                 match value {
                     Some(value) => items.push((Some(key), value)),
-                    None => is_set = true,
+                    None => set.push(key),
                 }
             }
             if !self.eat_op(",") {
@@ -421,7 +421,8 @@ impl Parser<'_> {
                 break;
             }
         }
-        let kind = if is_set { ExprKind::Other(Other("a set")) } else { ExprKind::Dict(items) };
+        // What is known when a kernel is compiled is looked for in a set, and gone through: a list does both.
+        let kind = if set.is_empty() { ExprKind::Dict(items) } else { ExprKind::List(set) };
         Ok(self.make(start, kind))
     }
 
@@ -470,7 +471,9 @@ impl Parser<'_> {
             for part in cut {
                 match part {
                     Part::Text(text) => add_text(&mut parts, text),
-                    Part::Value(range) => parts.push(FormatPart::Value(self.inner(range)?)),
+                    Part::Value(range, letter, format) => {
+                        parts.push(FormatPart::Value(self.inner(range)?, letter, format));
+                    }
                 }
             }
         }

@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
                 StmtKind::While(condition, body, self.else_block()?)
             }
             "def" => self.function(vec![])?,
-            "class" => self.class()?,
+            "class" => self.class(vec![])?,
             "with" => self.with()?,
             "try" => self.try_statement()?,
             "async" => {
@@ -411,7 +411,7 @@ impl<'a> Parser<'a> {
         let kind = if self.at_word("def") {
             self.function(decorators)?
         } else if self.at_word("class") {
-            self.class()?
+            self.class(decorators)?
         } else if self.eat_word("async") {
             self.function(decorators)?;
             StmtKind::Other(Other("`async`"))
@@ -473,14 +473,12 @@ impl<'a> Parser<'a> {
         Ok(Parameters { list })
     }
 
-    fn class(&mut self) -> Parse<StmtKind> {
+    fn class(&mut self, decorators: Vec<Expr>) -> Parse<StmtKind> {
         self.expect_word("class")?;
         let name = self.ident()?;
         self.type_parameters()?;
-        if self.eat_op("(") {
-            self.arguments()?;
-        }
-        Ok(StmtKind::Class(name, self.block()?))
+        let bases = if self.eat_op("(") { self.arguments()? } else { vec![] };
+        Ok(StmtKind::Class(Arc::new(ClassDef { name, decorators, bases, body: self.block()? })))
     }
 
     fn with(&mut self) -> Parse<StmtKind> {

@@ -71,8 +71,8 @@ pub fn unescape(inside: &str, raw: bool) -> String {
 pub enum Part {
     /// Text, in which `{{` is a brace.
     Text(String),
-    /// Where an expression stands.
-    Value(std::ops::Range<usize>),
+    /// Where an expression stands, the letter behind `!`, and the format behind `:`.
+    Value(std::ops::Range<usize>, Option<char>, String),
 }
 
 /// Cuts the inside of an f-string, whose first byte is at `offset` of the whole text. `None` if braces do not match.
@@ -96,7 +96,11 @@ pub fn parts(inside: &str, offset: usize, raw: bool) -> Option<Vec<Part>> {
                 said.push_str(&inside[at + 1..=end + behind]);
             }
             parts.push(Part::Text(std::mem::take(&mut said)));
-            parts.push(Part::Value(offset + at + 1..offset + end));
+            let (letter, format) = manner(&inside[end..close]);
+            // `{x=}` shows texts with their quotes.
+            let shows_itself = bytes.get(end) == Some(&b'=') && format.is_empty();
+            let letter = if shows_itself { letter.or(Some('r')) } else { letter };
+            parts.push(Part::Value(offset + at + 1..offset + end, letter, format));
             at = close + 1;
             text = at;
         } else if b == b'}' {
@@ -130,6 +134,16 @@ fn expression(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
         at += 1;
     }
     None
+}
+
+/// What stands behind an expression: `!r`, `:>8`, or `= !r:>8`.
+fn manner(behind: &str) -> (Option<char>, String) {
+    let behind = behind.trim_start_matches('=').trim_start();
+    let (letter, rest) = match behind.strip_prefix('!') {
+        Some(rest) => (rest.chars().next(), rest.get(1..).unwrap_or_default()),
+        None => (None, behind),
+    };
+    (letter, rest.strip_prefix(':').unwrap_or_default().to_owned())
 }
 
 /// Whether the sign before this ends the expression of `{x = }`.

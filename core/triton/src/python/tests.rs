@@ -81,10 +81,12 @@ fn strings_are_taken_apart() {
         .iter()
         .map(|p| match p {
             FormatPart::Text(t) => format!("{t:?}"),
-            FormatPart::Value(e) => shown(e),
+            FormatPart::Value(e, letter, format) => {
+                format!("{}{}{format}", shown(e), letter.map_or(String::new(), |c| format!("!{c}")))
+            }
         })
         .collect();
-    assert_eq!(texts.join(" "), r#""a{ " (x + 1) " " y "z=" z "w = " w """#);
+    assert_eq!(texts.join(" "), r#""a{ " (x + 1)>4 " " y!r "z=" z!r "w = " w!r """#);
 }
 
 #[test]

@@ -40,9 +40,11 @@ fn kernel(texts: &[&str]) -> String {
     )
 }
 
+/// A launch on some kinds of devices.
+type Launch = fn(&str, &str, [u32; 3], &[(&str, Arg)]) -> Vec<Vec<f64>>;
 type OfThree<'f> = &'f dyn Fn(u32, u32, u32) -> u32;
 
-fn check(cases: &[(&str, OfThree<'_>)], run: fn(&str, &str, [u32; 3], &[(&str, Arg)]) -> Vec<Vec<f64>>) {
+fn check(cases: &[(&str, OfThree<'_>)], run: Launch) {
     let (a, b, c) = (words(1), words(2), words(3));
     let texts: Vec<&str> = cases.iter().map(|(text, _)| *text).collect();
     let out = Arg::Array(Scalar::U32, vec![0.0; N * cases.len()]);
@@ -145,7 +147,7 @@ fn integers_are_computed() {
     check(
         &[
             ("mul.lo.u32 $0, $1, $2;", &|a, b, _| a.wrapping_mul(b)),
-            ("mul.hi.u32 $0, $1, $2;", &|a, b, _| (u64::from(a) * u64::from(b) >> 32) as u32),
+            ("mul.hi.u32 $0, $1, $2;", &|a, b, _| ((u64::from(a) * u64::from(b)) >> 32) as u32),
             ("mul.hi.s32 $0, $1, $2;", &|a, b, _| (wide(a, b) >> 32) as u32),
             ("mad.lo.s32 $0, $1, $2, $3;", &|a, b, c| a.wrapping_mul(b).wrapping_add(c)),
             ("mad.hi.s32 $0, $1, $2, $3;", &|a, b, c| ((wide(a, b) >> 32) as u32).wrapping_add(c)),
@@ -154,7 +156,7 @@ fn integers_are_computed() {
             ("add.sat.s32 $0, $1, $2;", &|a, b, _| (a as i32).saturating_add(b as i32) as u32),
             ("sub.sat.s32 $0, $1, $2;", &|a, b, _| (a as i32).saturating_sub(b as i32) as u32),
             ("{ .reg .b16 l, h, p; mov.b32 {l, h}, $1; mul.hi.u16 p, l, h; mov.b32 $0, {p, h}; }", &|a, _, _| {
-                (a & 0xffff) * (a >> 16) >> 16 | a & 0xffff_0000
+                ((a & 0xffff) * (a >> 16)) >> 16 | a & 0xffff_0000
             }),
             ("{ .reg .b16 l, h; mov.b32 {l, h}, $1; mul.wide.s16 $0, l, h; }", &|a, _, _| {
                 (i32::from(a as i16) * i32::from((a >> 16) as i16)) as u32
@@ -194,7 +196,7 @@ fn integers_are_computed() {
     check(
         &[
             ("{ .reg .b64 p; mul.wide.u32 p, $1, $2; shr.u64 p, p, 16; cvt.u32.u64 $0, p; }", &|a, b, _| {
-                (u64::from(a) * u64::from(b) >> 16) as u32
+                ((u64::from(a) * u64::from(b)) >> 16) as u32
             }),
             ("{ .reg .b64 p; mov.b64 p, {$1, $2}; shl.b64 p, p, 68; mov.b64 {_, $0}, p; }", &|_, _, _| 0),
             (
@@ -255,24 +257,16 @@ fn two_short_floats_are_computed_side_by_side() {
         ];
         let given: Vec<Vec<u32>> =
             (1..4).map(|s| words(s).iter().map(|w| pair(quarters(*w), scalar)).collect()).collect();
-        let of_words: Vec<Box<dyn Fn(u32, u32, u32) -> u32>> = expected
-            .iter()
-            .map(|f| -> Box<dyn Fn(u32, u32, u32) -> u32> {
-                Box::new(move |a, b, c| {
-                    let [a, b, c] = [a, b, c].map(|word| halves(word, scalar));
-                    pair([f(a[0], b[0], c[0]), f(a[1], b[1], c[1])], scalar)
-                })
-            })
-            .collect();
         let names: Vec<&str> = texts.iter().map(String::as_str).collect();
         let out = Arg::Array(Scalar::U32, vec![0.0; N * names.len()]);
         let arguments = [("a", numbers(&given[0])), ("b", numbers(&given[1])), ("c", numbers(&given[2])), ("o", out)];
         let found = launch(&kernel(&names), "k", [1; 3], &arguments).swap_remove(3);
-        for (case, (text, expected)) in names.iter().zip(&of_words).enumerate() {
+        for (case, (text, expected)) in names.iter().zip(&expected).enumerate() {
             for i in 0..N {
-                let (a, b, c) = (given[0][i], given[1][i], given[2][i]);
-                let (found, expected) = (halves(found[case * N + i] as u32, scalar), halves(expected(a, b, c), scalar));
-                assert_eq!(found, expected, "{text} of {a:#x}, {b:#x}, {c:#x}");
+                let [a, b, c] = [0, 1, 2].map(|operand: usize| halves(given[operand][i], scalar));
+                let expected = [0, 1].map(|side: usize| expected(a[side], b[side], c[side]));
+                let found = halves(found[case * N + i] as u32, scalar);
+                assert_eq!(found, halves(pair(expected, scalar), scalar), "{text} of {a:?}, {b:?}, {c:?}");
             }
         }
     }

@@ -49,6 +49,13 @@ const BAD: &[(&str, &str)] = &[
     ("host_function", "a = plain(n)"),
     ("endless", "while True:\n    pass"),
     ("recursion", "a = forever(n)"),
+    ("assigned_in_a_loop", "for i in range(n):\n    a = i * 2\ntl.store(x_ptr, a)"),
+    ("conditional_of_a_tile", "a = tl.arange(0, BLOCK)\nb = 1.0 if a > 3 else 0.0"),
+    ("part_of_a_tile", "a = tl.arange(0, BLOCK)\nb = a[0:8]"),
+    ("element_of_a_pointer", "a = tl.load(x_ptr[n])"),
+    ("text_of_a_number", "tl.device_print(f'n is {n}')"),
+    ("function_in_a_kernel", "def f(x):\n    return x"),
+    ("precision", "a = tl.zeros([16, 16], tl.float32)\nb = tl.dot(a, a, input_precision='fp32')"),
     ("no_python", "a = (1 +"),
 ];
 

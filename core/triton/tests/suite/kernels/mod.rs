@@ -3,6 +3,7 @@
 mod addresses;
 mod assembly;
 mod blocks;
+mod classes;
 mod compile_time;
 mod docs;
 mod errors;
