@@ -87,6 +87,19 @@ impl Body<'_, '_> {
         for statement in &def.body {
             self.read_member(&mut class, statement);
         }
+        if let Some(Value::Function(init)) = class.member("__init__").cloned()
+            && matches!(class.kind, Kind::Constants | Kind::Fields)
+        {
+            class.kind = Kind::Fields;
+            let this = init.def.parameters.list.first().map_or("self", |p| p.name.name.as_str());
+            let mut names = vec![];
+            own_fields(&init.def.body, this, &mut names);
+            for name in names {
+                if class.fields.iter().all(|(own, _)| *own != name) {
+                    class.fields.push((name, None));
+                }
+            }
+        }
         class
     }
 
@@ -160,6 +173,13 @@ impl Body<'_, '_> {
                 return self.fail(Code::KernelSyntax, span, message, hint);
             }
         }
+        if let Some(Value::Function(init)) = class.member("__init__").cloned() {
+            return self.initialised(class, &init, (positional, named), span);
+        }
+        if class.member("__post_init__").is_some() {
+            let message = format!("`{}` has a `__post_init__`, which is not run here", class.name);
+            return self.fail(Code::KernelSyntax, span, message, "compute the fields where the object is made");
+        }
         let mut given = positional.into_iter();
         let mut items = vec![];
         for (name, default) in &class.fields {
@@ -184,6 +204,79 @@ impl Body<'_, '_> {
             return self.fail(Code::KernelArgument, self.named_place(name, placed.span), message, &hint);
         }
         Ok(Value::Named(class.clone(), items))
+    }
+
+    /// An object whose `__init__` gives its fields their values.
+    fn initialised(
+        &mut self,
+        class: &Arc<Class>,
+        init: &Arc<Function>,
+        (mut positional, named): (Vec<Placed>, Vec<(String, Placed)>),
+        span: Span,
+    ) -> Made<Value> {
+        self.deeper(&class.name, span)?;
+        let this = Value::Named(class.clone(), vec![Value::None; class.fields.len()]);
+        positional.insert(0, Placed { value: this, span });
+        let outer_file = std::mem::replace(&mut self.file, init.file);
+        let what = format!("`{}`", class.name);
+        let made = self.bind_parameters(&what, &init.def.parameters, (positional, named), span).and_then(|bound| {
+            let this = bound.first().map_or(String::new(), |(name, _)| name.clone());
+            let scope = bound.into_iter().map(|(name, placed)| (name, placed.value)).collect();
+            let outer = std::mem::replace(&mut self.scope, scope);
+            let run = self.initialise(&init.def.body, &this, class);
+            let scope = std::mem::replace(&mut self.scope, outer);
+            run.map(|()| scope.get(&this).cloned().unwrap_or(Value::None))
+        });
+        self.file = outer_file;
+        self.module.depth -= 1;
+        made
+    }
+
+    /// The statements of an `__init__`: what they assign are fields and variables of their own.
+    fn initialise(&mut self, list: &[Stmt], this: &str, class: &Class) -> Made<()> {
+        for statement in list {
+            match &statement.kind {
+                StmtKind::Assign(targets, value) => {
+                    let value = self.expr(value)?;
+                    for target in targets {
+                        self.set_field(target, value.clone(), this, class)?;
+                    }
+                }
+                StmtKind::Annotated(target, _, Some(value)) => {
+                    let value = self.expr(value)?;
+                    self.set_field(target, value, this, class)?;
+                }
+                StmtKind::If(condition, then, otherwise) => {
+                    let value = self.expr(condition)?;
+                    let holds = self.constant_bool(&value, "this condition", condition.span)?;
+                    self.initialise(if holds { then } else { otherwise }, this, class)?;
+                }
+                StmtKind::Assert(condition, _) => {
+                    let value = self.expr(condition)?;
+                    if !self.constant_bool(&value, "this condition", condition.span)? {
+                        let message = "an assertion of `__init__` fails";
+                        return self.fail(Code::KernelAssert, statement.span, message, "");
+                    }
+                }
+                StmtKind::Expr(Expr { kind: ExprKind::Str(_) | ExprKind::Ellipsis, .. }) | StmtKind::Pass => {}
+                _others => {
+                    let message = "an `__init__` gives fields their values, and does nothing else";
+                    return self.fail(Code::KernelSyntax, statement.span, message, "write `self.name = value`");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set_field(&mut self, target: &Expr, value: Value, this: &str, class: &Class) -> Made<()> {
+        let field = field_of(target, this).and_then(|name| class.fields.iter().position(|(own, _)| own == name));
+        match (field, self.scope.get_mut(this)) {
+            (Some(at), Some(Value::Named(_, items))) => {
+                items[at] = value;
+                Ok(())
+            }
+            (_, _) => self.assign(target, value),
+        }
     }
 
     fn enumerator_of(&mut self, class: &Class, given: &[Placed], span: Span) -> Made<Value> {
@@ -328,6 +421,31 @@ impl Class {
     }
 }
 
+/// The name behind `self.`, if a target is that.
+fn field_of<'e>(target: &'e Expr, this: &str) -> Option<&'e str> {
+    match &target.kind {
+        ExprKind::Attribute(of, name) if matches!(&of.kind, ExprKind::Name(own) if own == this) => Some(&name.name),
+        _others => None,
+    }
+}
+
+/// The fields that an `__init__` assigns, in order.
+fn own_fields(list: &[Stmt], this: &str, out: &mut Vec<String>) {
+    for statement in list {
+        match &statement.kind {
+            StmtKind::Assign(targets, _) => {
+                out.extend(targets.iter().filter_map(|target| field_of(target, this)).map(str::to_owned));
+            }
+            StmtKind::Annotated(target, ..) => out.extend(field_of(target, this).map(str::to_owned)),
+            StmtKind::If(_, a, b) => {
+                own_fields(a, this, out);
+                own_fields(b, this, out);
+            }
+            _others => {}
+        }
+    }
+}
+
 /// Whether a decorator is called so, in whatever way it is written.
 fn is_named(decorator: &Expr, what: &str) -> bool {
     match &decorator.kind {
@@ -339,7 +457,7 @@ fn is_named(decorator: &Expr, what: &str) -> bool {
 }
 
 fn is_data_class(decorator: &Expr) -> bool {
-    is_named(decorator, "dataclass")
+    ["dataclass", "aggregate", "_aggregate"].iter().any(|name| is_named(decorator, name))
 }
 
 /// `object._replace(field=value, ..)`.

@@ -4,7 +4,7 @@ use super::body::{Body, Made, Module};
 use super::call::constant_of;
 use super::decorators::{self, Chosen};
 use super::head::Head;
-use super::parts::Parts;
+use super::parts::{self, Parts};
 use super::pointer::Pointer;
 use super::source::{Binding, FileId, Files, Loader};
 use super::statement::{Flow, is_constexpr};
@@ -340,7 +340,8 @@ fn write(
         let given = request.arguments.iter().find(|(n, _)| n == name).map(|(_, argument)| argument);
         let picked = chosen.constants.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone());
         let constexpr = p.annotation.as_ref().is_some_and(is_constexpr);
-        let parts = Parts { request, constexpr, span: p.name.span }.of(&mut body, name, &mut left)?;
+        let class = parts::class_of(&mut body, p.annotation.as_ref().filter(|_| given.is_none()));
+        let parts = Parts { request, constexpr, span: p.name.span, class }.of(&mut body, name, &mut left)?;
         let value = match (given, picked, &p.default) {
             (Some(argument), _, _) => parameter(&mut body, name, argument, constexpr, p.name.span, &mut left)?,
             (None, _, _) if parts.is_some() => parts.unwrap_or(Value::None),

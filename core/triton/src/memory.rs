@@ -110,26 +110,30 @@ impl Body<'_, '_> {
         Ok(self.cast(value, element).value)
     }
 
-    pub(super) fn hints(&mut self, cache: &Value, eviction: &Value, span: Span) -> Made<Vec<Attr>> {
+    pub(super) fn hints(&mut self, a: &Arguments, [cache, eviction]: [usize; 2]) -> Made<Vec<Attr>> {
         let mut attrs = vec![];
-        match cache {
+        match a.value(cache) {
             Value::Str(text) => match &**text {
                 "" | ".ca" | ".wb" => {}
                 ".cg" | ".cv" | ".wt" => attrs.push(Attr::Cache(Cache::Global)),
                 ".cs" => attrs.push(Attr::Cache(Cache::Streaming)),
                 other => {
-                    return self.fail(Code::KernelArgument, span, format!("there is no cache modifier `{other}`"), "");
+                    let message = format!("there is no cache modifier `{other}`");
+                    let hint = "it is .ca, .cg, .cv or .cs, of a store .wb, .cg, .cs or .wt";
+                    return self.fail(Code::KernelArgument, a.span(cache), message, hint);
                 }
             },
             _none => {}
         }
-        match eviction {
+        match a.value(eviction) {
             Value::Str(text) => match &**text {
                 "" => {}
                 "evict_first" => attrs.push(Attr::Eviction(Eviction::First)),
                 "evict_last" => attrs.push(Attr::Eviction(Eviction::Last)),
                 other => {
-                    return self.fail(Code::KernelArgument, span, format!("there is no eviction policy `{other}`"), "");
+                    let message = format!("there is no eviction policy `{other}`");
+                    let hint = "it is evict_first or evict_last, or left out";
+                    return self.fail(Code::KernelArgument, a.span(eviction), message, hint);
                 }
             },
             _none => {}
@@ -212,7 +216,7 @@ impl Body<'_, '_> {
 
 /// `tl.load`.
 pub(super) fn load(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let mut attrs = body.hints(a.value(5), a.value(6), a.call)?;
+    let mut attrs = body.hints(a, [5, 6])?;
     let is_uncached = matches!(a.value(5), Value::Str(text) if &**text == ".cv");
     if a.flag(body, 7, "`volatile`")? || is_uncached {
         attrs.push(Attr::Volatile);
@@ -265,7 +269,7 @@ pub(super) fn load(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 
 /// `tl.store`.
 pub(super) fn store(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let attrs = body.hints(a.value(4), a.value(5), a.call)?;
+    let attrs = body.hints(a, [4, 5])?;
     if let Value::Block(block) = a.value(0) {
         if !matches!(a.value(2), Value::None) {
             return body.fail(

@@ -1,14 +1,17 @@
-//! Arguments that consist of parts: tuples, also in one another, and tensor descriptors that the host makes.
+//! Arguments that consist of parts: tuples, also in one another and with names for their elements, and tensor descriptors that the host makes.
 //!
-//! Invariant: a part is an argument under the name of the whole, a dot and its own: `t.0`, `d.shape.1`. So launches, caches and heads know only single arguments.
+//! Invariant: a part is an argument under the name of the whole, a dot and its own: `t.0`, `p.weight`, `d.shape.1`. So launches, caches and heads know only single arguments.
 
 use super::body::{Body, Made};
+use super::classes::{Class, Kind};
 use super::kernel::{Argument, Request, parameter};
 use super::pointer::BlockPointer;
 use super::value::Value;
+use crate::python::ast::Expr;
 use girih_base::diag::Code;
 use girih_base::span::Span;
 use girih_ir::Scalar;
+use std::sync::Arc;
 
 /// What the parts of a parameter are read from.
 pub(super) struct Parts<'r> {
@@ -17,6 +20,8 @@ pub(super) struct Parts<'r> {
     pub constexpr: bool,
     /// Where it stands.
     pub span: Span,
+    /// The class whose object it is, if its annotation names one.
+    pub class: Option<Arc<Class>>,
 }
 
 impl Parts<'_> {
@@ -29,6 +34,9 @@ impl Parts<'_> {
         if names.contains(&"base") {
             return self.descriptor(body, name, left).map(Some);
         }
+        if self.class.is_some() || names.iter().any(|name| name.parse::<usize>().is_err()) {
+            return self.object(body, name, &names, left).map(Some);
+        }
         if let Some(missing) = (0..names.len()).find(|i| !names.contains(&&*i.to_string())) {
             let message = format!("`{name}.{missing}` is not given, but another part of `{name}` is");
             let hint =
@@ -37,6 +45,42 @@ impl Parts<'_> {
         }
         let elements = (0..names.len()).map(|i| self.part(body, &format!("{name}.{i}"), left));
         elements.collect::<Made<_>>().map(|elements| Some(Value::Tuple(elements)))
+    }
+
+    /// An object whose fields are given by their names, or by their places in the class.
+    fn object(&self, body: &mut Body<'_, '_>, whole: &str, names: &[&str], left: &mut Vec<String>) -> Made<Value> {
+        // Parts of parts are no objects of that class.
+        let parts = Parts { class: None, ..*self };
+        let class = match &self.class {
+            Some(class) => class.clone(),
+            None => {
+                let fields = names.iter().map(|name| ((*name).to_owned(), None)).collect();
+                Arc::new(Class::of_fields(whole, fields))
+            }
+        };
+        let known = |name: &&&str| {
+            let place = name.parse().is_ok_and(|at: usize| at < class.fields.len());
+            place || class.fields.iter().any(|(field, _)| field == **name)
+        };
+        if let Some(unknown) = names.iter().find(|name| !known(name)) {
+            let fields: Vec<String> = class.fields.iter().map(|(field, _)| format!("`{whole}.{field}`")).collect();
+            let message = format!("`{whole}.{unknown}` is no field of the class `{}`", class.name);
+            return body.fail(Code::BadArguments, self.span, message, &format!("its fields are {}", fields.join(", ")));
+        }
+        let mut items = vec![];
+        for (i, (field, default)) in class.fields.iter().enumerate() {
+            let number = i.to_string();
+            let given = names.iter().find(|name| **name == field.as_str() || **name == number);
+            items.push(match (given, default) {
+                (Some(given), _) => parts.part(body, &format!("{whole}.{given}"), left)?,
+                (None, Some(default)) => default.clone(),
+                (None, None) => {
+                    let message = format!("`{whole}.{field}` is not given, but another part of `{whole}` is");
+                    return body.fail(Code::BadArguments, self.span, message, "");
+                }
+            });
+        }
+        Ok(Value::Named(class, items))
     }
 
     /// The names behind that of the whole, each once.
@@ -87,6 +131,14 @@ impl Parts<'_> {
         let padding = if has_padding { self.part(body, &format!("{name}.padding"), left)? } else { Value::None };
         let padding = body.padding_of(&padding, base.pointee, self.span)?;
         Ok(Value::Block(Box::new(BlockPointer { base, lengths, strides, offsets: vec![], block, padding })))
+    }
+}
+
+/// The class that an annotation names, if objects of it have fields.
+pub(super) fn class_of(body: &mut Body<'_, '_>, annotation: Option<&Expr>) -> Option<Arc<Class>> {
+    match body.expr(annotation?) {
+        Ok(Value::Class(class)) if class.kind == Kind::Fields => Some(class),
+        _no_class => None,
     }
 }
 

@@ -67,7 +67,6 @@ const OTHERS: &[(&[&str], &str)] = &[
             "wmma",
             "mbarrier",
             "tcgen05",
-            "griddepcontrol",
             "setmaxnreg",
             "nanosleep",
         ],
@@ -144,6 +143,8 @@ impl Registers {
     pub(super) fn step(&mut self, body: &mut Body<'_, '_>, instruction: &Instruction<'_>) -> Known<()> {
         let reading = read(instruction);
         match instruction.name {
+            // A launch begins when the one before it has ended.
+            "griddepcontrol" => Ok(()),
             "mov" => self.mov(body, &reading),
             "setp" => self.setp(body, &reading),
             "set" => self.set(body, &reading),

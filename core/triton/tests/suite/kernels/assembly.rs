@@ -423,6 +423,57 @@ def k(a, b, c, d, h, n):
     }
 }
 
+/// Numbers of 4 bits: to the nearest, halves to the even one, and at most 6.
+#[test]
+fn numbers_of_four_bits_are_made_and_read() {
+    let text = "import triton\nimport triton.language as tl
+FOUR: tl.constexpr = '''
+{
+    .reg .b8 part0, part1, part2, part3;
+    griddepcontrol.wait;
+    cvt.rn.satfinite.e2m1x2.f32 part0, $5, $1;
+    cvt.rn.satfinite.e2m1x2.f32 part1, $6, $2;
+    cvt.rn.satfinite.e2m1x2.f32 part2, $7, $3;
+    cvt.rn.satfinite.e2m1x2.f32 part3, $8, $4;
+    mov.b32 $0, {part0, part1, part2, part3};
+}
+'''
+READ: tl.constexpr = '''{
+    .reg .b8 low, t<3>;
+    mov.b32 {low, t0, t1, t2}, $1;
+    cvt.rn.f16x2.e2m1x2 $0, low;
+}'''
+@triton.jit
+def k(x, q, y):
+    at = tl.arange(0, 32)
+    pair = tl.load(x + tl.arange(0, 64)).reshape(32, 2).split()
+    byte = tl.inline_asm_elementwise(FOUR, '=r,r,r,r,r,r,r,r,r', args=pair, dtype=tl.uint8, is_pure=True, pack=4)
+    tl.store(q + at, byte)
+    word = tl.inline_asm_elementwise(READ, '=r,r', [byte.to(tl.uint32)], tl.uint32, True, 1)
+    tl.store(y + at * 2, (word & 0xffff).to(tl.uint16).to(tl.float16, bitcast=True))
+    tl.store(y + at * 2 + 1, (word >> 16).to(tl.uint16).to(tl.float16, bitcast=True))
+";
+    let x: Vec<f64> = (0..64).map(|i| f64::from(i - 32) * 0.25 + if i % 7 == 3 { 0.01 } else { 0.0 }).collect();
+    let arguments = [
+        ("x", Arg::Array(Scalar::F32, x.clone())),
+        ("q", Arg::Array(Scalar::U8, vec![0.0; 32])),
+        ("y", Arg::Array(Scalar::F16, vec![0.0; 64])),
+    ];
+    let found = launch(text, "k", [1; 3], &arguments);
+    let sizes = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
+    let nearest = |x: f64| {
+        let apart = |code: &usize| ((sizes[*code] - x.abs()).abs(), code % 2);
+        let code = (0..8).min_by(|a, b| apart(a).partial_cmp(&apart(b)).expect("numbers")).expect("a code");
+        code | if x < 0.0 { 8 } else { 0 }
+    };
+    for (i, pair) in x.chunks(2).enumerate() {
+        let codes = [nearest(pair[0]), nearest(pair[1])];
+        assert_eq!(found[1][i] as usize, codes[0] | codes[1] << 4, "{pair:?}");
+        let value = |code: usize| if code < 8 { sizes[code] } else { -sizes[code - 8] };
+        assert_eq!([found[2][2 * i], found[2][2 * i + 1]], codes.map(value), "{pair:?}");
+    }
+}
+
 #[test]
 fn what_is_not_known_is_refused_by_name() {
     let mut drawn = String::new();

@@ -40,6 +40,29 @@ class Shape:
     def size(self):
         return self.rows * self.columns
 TILE = Shape(2)
+@tl.core._aggregate
+class Span:
+    first: tl.tensor
+    step: tl.constexpr
+    @triton.constexpr_function
+    def __init__(self, first, step=2):
+        \"\"\"A row of numbers.\"\"\"
+        self.first = first
+        self.step = step
+    @triton.jit
+    def at(self, i):
+        return self.first + self.step * i
+class Setup:
+    def __init__(self, width):
+        assert width > 0
+        half = width // 2
+        self.width = width
+        self.half: int = half
+        if width > 4:
+            self.kind = 'wide'
+        else:
+            self.kind = 'narrow'
+SETUP = Setup(8)
 @triton.jit
 def halves(pair):
     return Pair(b=pair.a // 2, a=pair.b // 2)
@@ -91,6 +114,36 @@ tl.static_assert(isinstance(h, Pair) and isinstance(h, tuple) and Pair._fields =
 tl.store(z + tl.arange(4, 8) if False else z + 4 + tl.arange(0, TILE.size // 2), TILE.rows)",
         &[38, 40, 80, 32, 2, 2, 2, 2],
     );
+}
+
+/// An `__init__` gives fields their values, of aggregates in a kernel and of objects around it.
+#[test]
+fn objects_are_initialised() {
+    ints(
+        "s = Span(n)
+for i in range(2):
+    s = Span(s.at(i), 2)
+tl.store(z, s.first)
+tl.store(z + 1, Span(step=3, first=1).at(n))
+tl.static_assert(SETUP.width == 8 and SETUP.half == 4 and SETUP.kind == 'wide')
+tl.store(z + 2, SETUP.half)",
+        &[7, 16, 4],
+    );
+}
+
+/// The class of an annotation says the fields of parts that have numbers; names of parts are those of fields without it.
+#[test]
+fn objects_are_arguments() {
+    let array = |x: f64| Arg::Array(Scalar::F32, vec![x; 8]);
+    let named = ["p.source", "p.to"];
+    for (annotation, names) in [(": Arrays", ["p.0", "p.1"]), (": Arrays", named), ("", named)] {
+        let text = format!(
+            "{HEAD}class Arrays(NamedTuple):\n    source: tl.tensor\n    to: tl.tensor\n    by: tl.constexpr = 3
+@triton.jit\ndef k(p{annotation}, n):\n    at = tl.arange(0, 8)\n    tl.store(p.to + at, tl.load(p.source + at) * n)\n"
+        );
+        let arguments = [(names[0], array(2.0)), (names[1], array(0.0)), ("n", Arg::Int(5))];
+        assert_eq!(launch(&text, "k", [1; 3], &arguments)[1], vec![10.0; 8], "{annotation} {names:?}");
+    }
 }
 
 #[test]
