@@ -280,12 +280,7 @@ impl<'m, 'a> Body<'m, 'a> {
             Value::Bool(b) => Ok(i128::from(*b)),
             Value::Tensor(_) => {
                 let message = format!("{what} must be known when the kernel is compiled");
-                self.fail(
-                    Code::KernelConstant,
-                    span,
-                    message,
-                    "make it a `tl.constexpr`: a parameter with that annotation, or `NAME: tl.constexpr = ..`",
-                )
+                self.fail(Code::KernelConstant, span, message, &self.constexpr_hint(span))
             }
             other => self.fail(
                 Code::KernelArgument,
@@ -293,6 +288,16 @@ impl<'m, 'a> Body<'m, 'a> {
                 format!("{what} is an integer, not {}", other.kind()),
                 other.hint(),
             ),
+        }
+    }
+
+    /// How what stands there becomes known when the kernel is compiled.
+    fn constexpr_hint(&self, span: Span) -> String {
+        let parameters = self.function.as_ref().map_or(&[][..], |function| &function.def.parameters.list);
+        let written = self.written_text(span).filter(|text| parameters.iter().any(|p| p.name.name == *text));
+        match written {
+            Some(name) => format!("write `{name}: tl.constexpr` among the parameters"),
+            None => "make it a `tl.constexpr`: a parameter with that annotation, or `NAME: tl.constexpr = ..`".into(),
         }
     }
 
@@ -327,12 +332,12 @@ impl<'m, 'a> Body<'m, 'a> {
         }
         let shown = lengths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let message = format!("there is no tile of the shape [{shown}]");
-        self.fail(
-            Code::KernelShape,
-            span,
-            message,
-            "lengths are powers of two, at most 8 of them and 1048576 elements in all; mask off what is too much",
-        )
+        let odd = lengths.iter().find_map(|n| u64::try_from(*n).ok().filter(|n| !n.is_power_of_two()));
+        let hint = match odd.and_then(|n| Some((n, n.checked_next_power_of_two()?))) {
+            Some((n, next)) => format!("lengths are powers of two: take {next} for {n}, and mask off what is too much"),
+            None => "lengths are powers of two, at most 8 of them and 1048576 elements in all".to_owned(),
+        };
+        self.fail(Code::KernelShape, span, message, &hint)
     }
 
     pub(super) fn dtype_of(&self, value: &Value, span: Span) -> Made<Dtype> {

@@ -6,6 +6,7 @@ use super::statement::Flow;
 use super::value::{Function, Lambda, Placed, Tensor, Value};
 use crate::python::ast::{Argument, Expr, ExprKind, Parameters};
 use girih_base::diag::{Code, Diagnostic, did_you_mean};
+use girih_base::plural::counted;
 use girih_base::span::Span;
 use girih_ir::{FunctionId, ParamAttrs, Scalar, Type, ValueId};
 use std::fmt::Write;
@@ -189,7 +190,8 @@ impl Body<'_, '_> {
             out.push((name.clone(), placed));
         }
         if let Some(extra) = given.next() {
-            let message = format!("{what} takes {} arguments, but more are given", parameters.list.len());
+            let takes = counted(parameters.list.len(), "argument");
+            let message = format!("{what} takes {takes}, but more are given");
             return self.fail(Code::KernelArgument, extra.span, message, "");
         }
         match named.first() {

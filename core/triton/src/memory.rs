@@ -42,6 +42,7 @@ impl Body<'_, '_> {
             other => {
                 let message = format!("`{what}` takes a pointer, not {}", other.kind());
                 let hint = match self.number_within(span) {
+                    _ if matches!(other, Value::None) => other.hint().into(),
                     Some(name) => format!("the parameter `{name}` was given a number: pass an array"),
                     None => "a pointer is a parameter of the kernel plus offsets".into(),
                 };

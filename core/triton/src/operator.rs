@@ -423,6 +423,13 @@ impl Body<'_, '_> {
             let times = usize::try_from(*n).unwrap_or(0).min(1 << 16);
             return Ok(Some(Value::Tuple(std::iter::repeat_n(x, times).flatten().cloned().collect())));
         }
+        if let (Value::Str(text), BinaryOp::Mod) = (a, op) {
+            let values = b.elements().map_or_else(|| vec![b.clone()], <[Value]>::to_vec);
+            return match crate::python_format::percent(text, &values) {
+                Ok(text) => Ok(Some(Value::text(&text))),
+                Err(why) => self.fail(Code::KernelArgument, span, why, ""),
+            };
+        }
         if let (Value::Str(x), Value::Int(n), BinaryOp::Mul) = (a, b, op) {
             return Ok(Some(Value::text(&x.repeat(usize::try_from(*n).unwrap_or(0).min(1 << 10)))));
         }

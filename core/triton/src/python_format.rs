@@ -199,6 +199,40 @@ pub(super) fn shown(value: &Value, letter: Option<char>, format: &str) -> Result
     made.ok_or_else(wrong)
 }
 
+/// What `text % values` is; or why it is nothing, as a sentence.
+pub(super) fn percent(text: &str, values: &[Value]) -> Result<String, String> {
+    let (mut out, mut rest, mut values) = (String::new(), text, values.iter());
+    while let Some((before, behind)) = rest.split_once('%') {
+        out.push_str(before);
+        let end = behind.find(|c: char| c.is_ascii_alphabetic() || c == '%');
+        let Some((format, letter)) = end.and_then(|end| Some((&behind[..end], behind[end..].chars().next()?))) else {
+            return Err(format!("the format `%{behind}` has no letter"));
+        };
+        rest = &behind[format.len() + 1..];
+        if letter == '%' {
+            out.push('%');
+            continue;
+        }
+        let value = values.next().ok_or_else(|| format!("there is no value for `%{format}{letter}`"))?;
+        // A minus puts the value to the left there; numbers and texts stand at the right without it.
+        let format = match format.strip_prefix('-') {
+            Some(format) => format!("<{format}"),
+            None if matches!(letter, 's' | 'r') && !format.is_empty() => format!(">{format}"),
+            None => format.to_owned(),
+        };
+        out.push_str(&match letter {
+            's' => shown(value, Some('s'), &format)?,
+            'r' => shown(value, Some('r'), &format)?,
+            'i' | 'u' => shown(value, None, &format!("{format}d"))?,
+            other => shown(value, None, &format!("{format}{other}"))?,
+        });
+    }
+    match values.next() {
+        Some(_) => Err(format!("`{text}` has fewer formats than there are values")),
+        None => Ok(out + rest),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,6 +261,9 @@ mod tests {
         for (value, letter, format, expected) in cases {
             assert_eq!(shown(&value, letter, format).as_deref(), Ok(expected), "{value} {format}");
         }
+        let values = [Value::text("a"), Value::Int(5), Value::Float(0.5)];
+        assert_eq!(percent("%s: %03d%% %-6.2f|", &values).as_deref(), Ok("a: 005% 0.50  |"));
+        assert!(percent("%d", &[]).is_err() && percent("a", &values).is_err());
         assert!(shown(&Value::text("a"), None, "d").is_err() && shown(&Value::Int(1), None, "{w}").is_err());
     }
 }

@@ -210,8 +210,23 @@ impl Body<'_, '_> {
             }
             Some(first) => {
                 let first = first.clone();
-                let what = format!("the first `return` (at another place) gives {}", first.value.kind());
-                self.like_template(&first.value, value, span).map_err(|d| d.label(first.span, what))?
+                let (gives, other) = (value.kind(), first.value.kind());
+                let at_end =
+                    self.function.as_ref().filter(|f| f.def.name.span == span).map(|f| f.def.name.name.clone());
+                self.like_template(&first.value, value, span).map_err(|mut d| {
+                    let hint = match at_end {
+                        Some(name) => {
+                            d.message =
+                                format!("`{name}` comes to its end without a `return`, and gives {other} elsewhere");
+                            "write a `return` for every case"
+                        }
+                        None => {
+                            d.message = format!("this `return` gives {gives}, and another one gives {other}");
+                            "all of them give one type: convert it with `.to(..)` or `tl.broadcast_to(..)`"
+                        }
+                    };
+                    d.label(first.span, format!("this gives {other}")).hint(hint)
+                })?
             }
         };
         let mut parts = vec![];

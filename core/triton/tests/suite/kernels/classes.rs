@@ -185,6 +185,7 @@ fn pythons_modules_and_formats_work_on_what_is_known() {
 tl.static_assert(list(itertools.chain([1], (2, 3))) == [1, 2, 3] and len(itertools.combinations([1, 2, 3], 2)) == 3)
 tl.static_assert(reduce(lambda a, b: a * b, [2, 3, 4]) == 24 and bin(5) == '0b101' and hex(255) == '0xff' and divmod(7, 2) == (3, 1))
 tl.static_assert(f'{1 + 1:>4}|{3.14159:.2f}|{\"a\"!r}|{255:#x}' == '   2|3.14|\\'a\\'|0xff', f'{3.14159:.2f}')
+tl.static_assert('%s-%02d' % ('a', 7) == 'a-07')
 tl.static_assert('re' in 'relu' and 'relu'[1:3] == 'el' and 3 in {1, 3} and 'b' not in {'a'})
 tl.store(z, partial(call, Options.twice)(n))
 tl.store(z + 1, tl.sum(tl.arange(0, 4), 0) if callable(thrice) else 0)",

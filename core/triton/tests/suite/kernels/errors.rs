@@ -56,6 +56,10 @@ const BAD: &[(&str, &str)] = &[
     ("text_of_a_number", "tl.device_print(f'n is {n}')"),
     ("function_in_a_kernel", "def f(x):\n    return x"),
     ("precision", "a = tl.zeros([16, 16], tl.float32)\nb = tl.dot(a, a, input_precision='fp32')"),
+    ("returns_differ", "a = uneven(n)"),
+    ("return_missing", "a = unfinished(n)"),
+    ("nothing_to_load", "b = None\na = tl.load(b)"),
+    ("odd_shape", "a = tl.zeros([16, 80], tl.float32)"),
     ("no_python", "a = (1 +"),
 ];
 
@@ -74,13 +78,28 @@ def forever(x):
 def k(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 ";
 
+/// What stands behind the kernel.
+const TAIL: &str = "
+@triton.jit
+def uneven(x):
+    if x > 3:
+        return x
+    return 1.5
+
+@triton.jit
+def unfinished(x):
+    if x > 3:
+        return x
+";
+
 #[test]
 fn what_is_said_about_wrong_kernels() {
     let mut all = String::new();
     for (name, body) in BAD {
+        let tail = if name.starts_with("return") { TAIL } else { "" };
         let lines: String = body.lines().map(|line| format!("    {line}\n")).collect();
         let arguments = [("x_ptr", zeros(64)), ("y_ptr", zeros(64)), ("n", Arg::Int(5)), ("BLOCK", constant(64))];
-        let Err((sources, found)) = try_launch(&format!("{HEAD}{lines}"), "k", [1; 3], &arguments, &Alone) else {
+        let Err((sources, found)) = try_launch(&format!("{HEAD}{lines}{tail}"), "k", [1; 3], &arguments, &Alone) else {
             panic!("`{name}` is let through");
         };
         for diagnostic in &found {
