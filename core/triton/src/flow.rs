@@ -529,6 +529,9 @@ impl Body<'_, '_> {
         let mut own = vec![];
         assigned(list, &mut own);
         target.into_iter().for_each(|target| names(target, &mut own));
+        // A name of the file keeps its meaning, as it does in Triton.
+        let file = &self.module.files.files[self.file];
+        own.retain(|name| file.meaning(name, u32::MAX).is_none());
         for name in own {
             let why = || Value::Unknown("it is assigned only in a loop, which may not run at all".into());
             self.scope.entry(name).or_insert_with(why);

@@ -14,7 +14,7 @@
 //! | the operations of `triton.language` | [`shape`], [`memory`], [`blocks`], [`promises`], [`combine`], [`elementwise`], [`library`], [`extremes`], [`random`], [`assembly`] |
 //! | operations in Triton's own Python, and the files that they stand in | [`written`], [`embedded`] |
 //! | types, their attributes; classes | [`dtypes`], [`classes`] |
-//! | ordinary Python that runs when a kernel is compiled, and what it sees of the machine | [`compile_time`], [`mod@python`], [`target`] |
+//! | ordinary Python that runs when a kernel is compiled, and what it sees of the machine | [`compile_time`], [`mod@python`], [`python_modules`], [`python_format`], [`target`] |
 //! | the kernel as a whole: parameters; configurations and heuristics; what launches know about it | [`kernel`], [`decorators`], [`inductor`], [`head`] |
 //!
 //! Invariant: Python that the compiler does not support is an error that names it; nothing is silently ignored.

@@ -209,6 +209,12 @@ tl.store(z, s)",
     );
 }
 
+/// What a loop assigns in a branch that is not compiled does not hide a function of the file.
+#[test]
+fn names_of_the_file_keep_their_meaning_behind_loops() {
+    ints("for i in range(n):\n    if MODE == Color.RED:\n        thrice = i\ntl.store(z, thrice(n))", &[15]);
+}
+
 #[test]
 fn what_is_wrong_with_classes_and_calls_is_said() {
     let said = |body: &str| {
