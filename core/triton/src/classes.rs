@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub(super) struct Class {
     pub name: String,
     pub kind: Kind,
+    /// Whether the values that it chooses are bits.
+    flags: bool,
     /// What its statements give names to: constants and functions.
     members: Vec<(String, Value)>,
     /// What objects of it hold, with defaults.
@@ -48,7 +50,7 @@ pub(super) const AUTO: &str = "enum.auto";
 impl Class {
     /// A class whose objects have these fields.
     pub(super) fn of_fields(name: &str, fields: Vec<(String, Option<Value>)>) -> Class {
-        Class { name: name.to_owned(), kind: Kind::Fields, members: vec![], fields }
+        Class { name: name.to_owned(), kind: Kind::Fields, flags: false, members: vec![], fields }
     }
 
     fn member(&self, name: &str) -> Option<&Value> {
@@ -76,7 +78,8 @@ impl Body<'_, '_> {
     }
 
     fn read_class(&mut self, def: &ClassDef) -> Class {
-        let mut class = Class { name: def.name.name.clone(), kind: Kind::Constants, members: vec![], fields: vec![] };
+        let mut class =
+            Class { name: def.name.name.clone(), kind: Kind::Constants, flags: false, members: vec![], fields: vec![] };
         for base in &def.bases {
             let value = self.expr(&base.value).unwrap_or(Value::None);
             class.inherit(&value);
@@ -376,14 +379,18 @@ impl Class {
     fn inherit(&mut self, base: &Value) {
         match base {
             Value::Class(class) => {
-                self.kind = class.kind;
+                (self.kind, self.flags) = (class.kind, class.flags);
                 self.members.extend(class.members.iter().cloned());
                 self.fields.extend(class.fields.iter().cloned());
             }
             Value::Library(path) => match path.as_str() {
+                "enum.Flag" | "enum.IntFlag" => {
+                    self.flags = true;
+                    self.kind = if path == "enum.Flag" { Kind::Members } else { Kind::Values };
+                }
                 "typing.NamedTuple" => self.kind = Kind::Fields,
-                "enum.Enum" | "enum.Flag" if self.kind != Kind::Values => self.kind = Kind::Members,
-                "enum.IntEnum" | "enum.StrEnum" | "enum.IntFlag" => self.kind = Kind::Values,
+                "enum.Enum" if self.kind != Kind::Values => self.kind = Kind::Members,
+                "enum.IntEnum" | "enum.StrEnum" => self.kind = Kind::Values,
                 _other => {}
             },
             // `class A(int, Enum)`: its members are numbers.
@@ -408,8 +415,10 @@ impl Class {
                     },
                     _other => None,
                 };
-                let last = self.members.iter().filter_map(|(_, member)| number(member)).max();
-                Value::Int(last.unwrap_or(0) + 1)
+                let last = self.members.iter().filter_map(|(_, member)| number(member)).max().unwrap_or(0);
+                // The next bit above all that there are.
+                let bit = || 1i128.checked_shl(i128::BITS - last.leading_zeros()).unwrap_or(0);
+                Value::Int(if self.flags { bit() } else { last + 1 })
             }
             _given => value,
         };
@@ -478,7 +487,7 @@ pub(super) fn replaced(body: &mut Body<'_, '_>, a: &super::builtins::Arguments) 
 
 /// Whether a module is one of Python's own whose names stand for themselves.
 pub(super) fn is_python_module(path: &str) -> bool {
-    matches!(path, "typing" | "enum" | "collections" | "itertools" | "functools" | "dataclasses")
+    matches!(path, "typing" | "types" | "enum" | "collections" | "itertools" | "functools" | "dataclasses")
 }
 
 impl Body<'_, '_> {

@@ -84,6 +84,11 @@ impl Body<'_, '_> {
                 }
                 Value::Class(Arc::new(Class::of_fields(name, with_defaults)))
             }
+            ("types.SimpleNamespace", []) => {
+                let fields = named.iter().map(|(name, _)| (name.clone(), None)).collect();
+                let items = named.iter().map(|(_, placed)| placed.value.clone()).collect();
+                Value::Named(Arc::new(Class::of_fields("SimpleNamespace", fields)), items)
+            }
             ("collections.OrderedDict", [value]) => value.clone(),
             ("collections.OrderedDict", []) => Value::Dict(vec![]),
             (_, _) => return Ok(None),

@@ -9,6 +9,7 @@ from functools import partial, reduce
 from collections import namedtuple
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from types import SimpleNamespace
 from typing import NamedTuple
 class State(NamedTuple):
     total: tl.tensor
@@ -24,6 +25,10 @@ class Color(Enum):
 class Level(IntEnum):
     LOW = 0
     HIGH = 5
+class Bits(enum.IntFlag):
+    READ = enum.auto()
+    WRITE = enum.auto()
+    RUN = enum.auto()
 class Options:
     WIDTH = 4
     DEPTH: tl.constexpr = WIDTH * 2
@@ -40,6 +45,7 @@ class Shape:
     def size(self):
         return self.rows * self.columns
 TILE = Shape(2)
+SPACE = SimpleNamespace(block=16, scale=3)
 @tl.core._aggregate
 class Span:
     first: tl.tensor
@@ -152,6 +158,7 @@ fn enumerations_and_constants_of_classes_are_known() {
         "tl.static_assert(MODE == Color.GREEN and MODE is not Color.RED and Color(3) == Color.BLUE)
 tl.static_assert(Color.RED.name == 'RED' and [c.value for c in Color] == [1, 2, 3] and len(Color) == 3 and Color.RED in Color)
 tl.static_assert(isinstance(MODE, Color) and f'{MODE}' == 'Color.GREEN')
+tl.static_assert(Bits.RUN == 4 and (Bits.READ | Bits.WRITE) == 3 and SPACE.block * SPACE.scale == 48)
 tl.static_assert(Level.LOW < Level.HIGH and Options.NAMES[1] == 'b')
 tl.store(z, Options.DEPTH + MODE.value + Level.HIGH)
 tl.store(z + 1, Options.twice(n))
