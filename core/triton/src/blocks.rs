@@ -57,6 +57,19 @@ impl Body<'_, '_> {
         Ok(BlockPointer { base, lengths, strides, offsets, block, padding: Padding::Zero })
     }
 
+    /// A descriptor is told at each access where the block begins.
+    pub(super) fn no_descriptor(&self, block: &BlockPointer, operation: &str, span: Span) -> Made<()> {
+        if !block.offsets.is_empty() || block.block.is_empty() {
+            return Ok(());
+        }
+        let rest = if operation == "store" { ", value" } else { "" };
+        let shown = self.written_text(span).unwrap_or("desc");
+        let zeros = vec!["0"; block.block.len()].join(", ");
+        let message = format!("`tl.{operation}` takes a pointer, and this is a descriptor");
+        let hint = format!("write `{shown}.{operation}([{zeros}]{rest})`, with the offsets of the block");
+        self.fail(Code::KernelPointer, span, message, &hint)
+    }
+
     pub(super) fn checked_dimensions(&mut self, value: &Value, block: &BlockPointer, span: Span) -> Made<Vec<bool>> {
         let mut checked = vec![false; block.block.len()];
         for n in self.constant_ints(value, "a dimension to be checked", span)? {

@@ -1,61 +1,19 @@
 //! Branches and loops of the device: which variables they carry, and that these keep their types.
 
+use super::assignments::{assigned, last_assignment, names};
 use super::body::{Body, Made};
 use super::pointer::{BlockPointer, Buffers, Pointer};
 use super::statement::Flow;
 use super::value::{Tensor, Value, long_name};
-use crate::python::ast::{Expr, ExprKind, Stmt, StmtKind};
+use crate::python::ast::{Expr, Stmt};
 use girih_base::diag::Code;
 use girih_base::span::Span;
 use girih_ir::{Inst, Op, RegionId, Scalar, Shape, Type, ValueId};
 use std::sync::Arc;
 
-/// Where statements last assign a name.
-fn last_assignment(list: &[Stmt], name: &str) -> Option<Span> {
-    list.iter().rev().find_map(|s| match &s.kind {
-        StmtKind::If(_, a, b) | StmtKind::While(_, a, b) | StmtKind::For(_, _, a, b) => {
-            last_assignment(b, name).or_else(|| last_assignment(a, name))
-        }
-        _simple => {
-            let mut own = vec![];
-            assigned(std::slice::from_ref(s), &mut own);
-            own.iter().any(|own| own == name).then_some(s.span)
-        }
-    })
-}
-
-/// Names that statements assign, each once.
-pub(super) fn assigned(list: &[Stmt], out: &mut Vec<String>) {
-    for s in list {
-        match &s.kind {
-            StmtKind::Assign(targets, _) => targets.iter().for_each(|t| names(t, out)),
-            StmtKind::Annotated(t, _, Some(_)) | StmtKind::Augmented(t, ..) => names(t, out),
-            StmtKind::If(_, a, b) | StmtKind::While(_, a, b) => {
-                assigned(a, out);
-                assigned(b, out);
-            }
-            StmtKind::For(t, _, a, b) => {
-                names(t, out);
-                assigned(a, out);
-                assigned(b, out);
-            }
-            _no_variables => {}
-        }
-    }
-}
-
 /// Whether the elements of two tuples are the same ones.
 fn all_are(a: &[Value], b: &[Value]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b))
-}
-
-fn names(target: &Expr, out: &mut Vec<String>) {
-    match &target.kind {
-        ExprKind::Name(name) if !out.contains(name) => out.push(name.clone()),
-        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(|t| names(t, out)),
-        ExprKind::Starred(inner) => names(inner, out),
-        _others => {}
-    }
 }
 
 impl Value {
@@ -423,7 +381,8 @@ impl Body<'_, '_> {
             let tensor = self.tensor(bound, iterable.span)?;
             if tensor.shape().is_some() || tensor.element().is_float() {
                 let message = format!("a range counts integers, not {}", bound.kind());
-                return self.fail(Code::KernelType, iterable.span, message, "");
+                let hint = "`//` divides integers, and `.to(tl.int32)` makes one of a float";
+                return self.fail(Code::KernelType, iterable.span, message, hint);
             }
             if tensor.element().bits() > 32 {
                 scalar = Scalar::I64;

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | files, imports, what a file's names mean | [`source`] |
 //! | values, pointers, addresses as numbers, type promotion | [`value`], [`mod@pointer`], [`addresses`], [`promote`] |
-//! | statements, loops and branches | [`statement`], [`flow`] |
+//! | statements, loops and branches | [`statement`], [`flow`], [`assignments`] |
 //! | expressions, operators | [`expression`], [`operator`] |
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
 //! | the operations of `triton.language` | [`shape`], [`memory`], [`blocks`], [`promises`], [`combine`], [`elementwise`], [`library`], [`extremes`], [`random`], [`assembly`] |
@@ -21,6 +21,7 @@
 
 mod addresses;
 mod assembly;
+mod assignments;
 mod atomics;
 mod attributes;
 mod blocks;

@@ -223,6 +223,7 @@ pub(super) fn load(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         attrs.push(Attr::Volatile);
     }
     if let Value::Block(block) = a.value(0) {
+        body.no_descriptor(block, "load", a.span(0))?;
         if !matches!(a.value(1), Value::None) || !matches!(a.value(2), Value::None) {
             let message = "a block pointer has no mask";
             return body.fail(
@@ -272,6 +273,7 @@ pub(super) fn load(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 pub(super) fn store(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let attrs = body.hints(a, [4, 5])?;
     if let Value::Block(block) = a.value(0) {
+        body.no_descriptor(block, "store", a.span(0))?;
         if !matches!(a.value(2), Value::None) {
             return body.fail(
                 Code::KernelArgument,

@@ -61,10 +61,19 @@ fn rows_are_gathered_and_scattered() {
 }
 
 #[test]
-fn wrong_offsets_are_said() {
-    let text = "import triton\nimport triton.language as tl\n@triton.jit\ndef k(z):\n    d = tl.make_tensor_descriptor(z, [3, 7], [8, 1], [4, 4])\n    d.atomic_add([0], 1)\n";
-    let arguments = [("z", Arg::Array(Scalar::I32, vec![0.0; 32]))];
-    let Err((sources, found)) = try_launch(text, "k", [1; 3], &arguments, &Alone) else { panic!("it is let through") };
-    assert_eq!(sources.snippet(found[0].span()), "[0]");
-    assert_eq!(found[0].message, "there is one offset for each dimension of the block: 2, not 1");
+fn wrong_accesses_by_descriptors_are_said() {
+    for (access, place, message) in [
+        ("d.atomic_add([0], 1)", "[0]", "there is one offset for each dimension of the block: 2, not 1"),
+        ("tl.load(d)", "d", "`tl.load` takes a pointer, and this is a descriptor"),
+        ("tl.store(d, 1)", "d", "`tl.store` takes a pointer, and this is a descriptor"),
+    ] {
+        let text = format!(
+            "import triton\nimport triton.language as tl\n@triton.jit\ndef k(z):\n    d = tl.make_tensor_descriptor(z, [3, 7], [8, 1], [4, 4])\n    {access}\n"
+        );
+        let arguments = [("z", Arg::Array(Scalar::I32, vec![0.0; 32]))];
+        let Err((sources, found)) = try_launch(&text, "k", [1; 3], &arguments, &Alone) else {
+            panic!("it is let through: {access}");
+        };
+        assert_eq!((sources.snippet(found[0].span()), found[0].message.as_str()), (place, message));
+    }
 }
