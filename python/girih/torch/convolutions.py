@@ -243,10 +243,10 @@ def _weight_gradient(out, g, x, stride, padding, dilation, groups):
     total.run(out, parts, out)
 
 
-def _refusal(x, w, *others) -> str:
+def _refusal(x, w, **others) -> str:
     """Why there is no kernel, in a few words; nothing where there is one."""
-    tensors = [t for t in (x, w, *others) if t is not None]
-    why = refusal(*tensors)
+    tensors = [t for t in (x, w, *others.values()) if t is not None]
+    why = refusal("aten::convolution", input=x, weight=w, **others)
     if not why and x.dim() not in (3, 4):
         return f"its kernels are not for {x.dim() - 2} dimensions"
     return why or ("" if all(t.numel() for t in tensors) else "a tensor has no elements")
@@ -272,7 +272,7 @@ def _new(size, x, w):
 
 
 def _convolution(x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
-    why = _refusal(x, w, bias)
+    why = _refusal(x, w, bias=bias)
     if why:
         numbers = (stride, padding, dilation, transposed, output_padding, groups)
         return volumes.convolution(x, w, bias, *numbers) if volumes.are_for(x, w) else eager.run(_aten.convolution.default, x, w, bias, *numbers)
@@ -288,10 +288,11 @@ def _convolution(x, w, bias, stride, padding, dilation, transposed, output_paddi
 
 
 def _convolution_backward(g, x, w, stride, padding, dilation, transposed, output_padding, groups, mask):
-    why = _refusal(x, w, g)
+    why = _refusal(x, w, grad_output=g)
     if why and volumes.are_for(x, w):
         return volumes.backward(g, x, w, stride, padding, dilation, transposed, output_padding, groups, mask)
     if why:
+        host.refuse("aten::convolution_backward", why)
         host.note("aten::convolution_backward", why)
         return _backward_on_host(g, x, w, stride, padding, dilation, transposed, output_padding, groups, mask)
     rank = x.dim()

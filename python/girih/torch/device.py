@@ -19,6 +19,11 @@ def current() -> "girih.Device":
     return _current
 
 
+def is_open() -> bool:
+    """Whether the device was opened."""
+    return _current is not None
+
+
 def use(name: "str | girih.Device") -> None:
     """Puts the tensors that are made from now on on a device: a `girih.Device`, or a name such as `cpu`, `wgpu`, `cuda` or `cuda:1`.
 

@@ -6,15 +6,15 @@ operation has written to it.
 Invariant: an operation that runs here is counted, and warned of once by its name; in strict mode it is refused.
 """
 
-import ctypes
 import functools
 import warnings
 from collections import Counter, defaultdict
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree
 
-from girih.torch import device, extents, storages
+from girih.torch import device, extents, placement, storages
 
 _counts = Counter()
 _reasons = {}
@@ -74,7 +74,7 @@ class HostView:
         for address, changed in self._written.items():
             buffer, whole = self._whole[address]
             for start, end in extents.merged(changed):
-                buffer.write(memory(whole[start:end]), start)
+                buffer.write(storages.memory(whole[start:end]), start)
 
     def _bytes(self, tensor):
         """A tensor of all bytes of a storage. Where they are copies, those that nobody has asked for are not there, and take no memory."""
@@ -94,14 +94,8 @@ class HostView:
         address = tensor.untyped_storage().data_ptr()
         buffer, whole = self._whole[address]
         for start, end in extents.missing(extents.of(tensor), self._read[address]):
-            buffer.read_into(memory(whole[start:end]), start)
+            buffer.read_into(storages.memory(whole[start:end]), start)
         self._read[address] = extents.merged([*self._read[address], extents.of(tensor)])
-
-
-def memory(whole):
-    """The bytes of a contiguous tensor of the host, as Python's buffers are. The tensor has to live as long as they are used."""
-    nbytes = whole.numel() * whole.element_size()
-    return memoryview((ctypes.c_uint8 * nbytes).from_address(whole.data_ptr())).cast("B")
 
 
 def upload(target: torch.Tensor, source: torch.Tensor) -> None:
@@ -111,7 +105,7 @@ def upload(target: torch.Tensor, source: torch.Tensor) -> None:
     if target.is_contiguous() and device.current().kind != "cpu":
         source = source.to(target.dtype).contiguous()
         buffer, offset = storages.place_of(target)
-        buffer.write(memory(source), offset)
+        buffer.write(storages.memory(source), offset)
         return
     view = HostView()
     view.of(target).copy_(source)
@@ -131,15 +125,22 @@ def uploaded(source: torch.Tensor) -> torch.Tensor:
     return target
 
 
-def note(name: str, reason: str = "") -> None:
-    """Counts an operation that runs on the host, warns of it the first time, and refuses it in strict mode."""
-    why = f" ({reason})" if reason else ""
+def refuse(name: str, reason: str = "") -> None:
+    """Refuses an operation that would run on the host, in strict mode."""
     if _is_strict:
-        raise NotImplementedError(f"the device girih has no `{name}`{why}, and girih.torch.strict() forbids to run it on the host")
+        raise NotImplementedError(f"the device girih has no `{name}`{_why(reason)}, and girih.torch.strict() forbids to run it on the host")
+
+
+def note(name: str, reason: str = "") -> None:
+    """Counts an operation that runs on the host, and warns of it the first time."""
     if not _counts[name]:
-        warnings.warn(f"the device girih has no `{name}`{why}: it runs on the host", stacklevel=4)
+        warnings.warn(f"the device girih has no `{name}`{_why(reason)}: it runs on the host", stacklevel=4)
     _counts[name] += 1
     _reasons[name] = reason
+
+
+def _why(reason: str) -> str:
+    return f" ({reason})" if reason else ""
 
 
 @functools.cache
@@ -153,8 +154,27 @@ def run(operation, *args, reason="", **kwargs):
     if is_view(operation):
         # A view needs only numbers, which the host's own operation makes.
         return operation.redispatch(_VIEWS, *args, **kwargs)
+    placement.refuse_mixed(operation, args, kwargs)
+    if _is_strict:
+        _check(operation, args, kwargs)
+    refuse(operation._schema.name, reason)
+    # A call that PyTorch refuses has not run: its error says all.
+    result = on_host(operation, *args, **kwargs)
     note(operation._schema.name, reason)
-    return on_host(operation, *args, **kwargs)
+    return result
+
+
+def _check(operation, args, kwargs) -> None:
+    """Raises what PyTorch says of a call that no device can run, as far as shapes and types tell."""
+    try:
+        with FakeTensorMode(allow_fallback_kernels=False) as mode:
+            args, kwargs = _pytree.tree_map_only(torch.Tensor, mode.from_tensor, (args, kwargs))
+            operation(*args, **kwargs)
+    except (IndexError, ValueError, TypeError) as problem:
+        raise problem from None
+    except RuntimeError as problem:
+        if not isinstance(problem, NotImplementedError) and type(problem) is RuntimeError:
+            raise problem from None
 
 
 @functools.cache

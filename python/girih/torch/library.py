@@ -9,12 +9,15 @@ import functools
 import torch
 from torch._C._dynamo.eval_frame import get_eval_frame_callback, set_eval_frame
 
+from girih.torch import processes
+
 
 def unseen(function):
-    """The function, with Dynamo looking at nothing that it calls."""
+    """The function, with Dynamo looking at nothing that it calls. In a fork it is an error."""
 
     @functools.wraps(function, updated=())
     def run(*args, **kwargs):
+        processes.own()
         if get_eval_frame_callback() is None:
             return function(*args, **kwargs)
         looking = set_eval_frame(None)

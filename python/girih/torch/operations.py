@@ -61,6 +61,19 @@ def _set_tensor(tensor, source):
     return _set_storage(tensor, *place)
 
 
+def _set_whole_storage(tensor, source):
+    return _set_storage(tensor, source, 0, [source.nbytes() // tensor.element_size()])
+
+
+def _set_nothing(tensor):
+    return _set_storage(tensor, storages.empty([0], dtype=tensor.dtype).untyped_storage(), 0, [0])
+
+
+def _zeros(size, *, dtype=None, layout=None, device=None, pin_memory=None):
+    """What PyTorch calls for zeros that its derivatives need, and need not take memory on its own devices."""
+    return torch.zeros(size, dtype=dtype, device="girih")
+
+
 def _resize(tensor, size, *, memory_format=None):
     """Resizes a tensor: in its own memory if it fits, else in new memory that begins with what it held."""
     size = [int(length) for length in size]
@@ -83,6 +96,9 @@ _OPERATIONS = {
     "_local_scalar_dense": _item,
     "set_.source_Storage_storage_offset": _set_storage,
     "set_.source_Tensor": _set_tensor,
+    "set_.source_Storage": _set_whole_storage,
+    "set_": _set_nothing,
+    "_efficientzerotensor": _zeros,
     "resize_": _resize,
 }
 

@@ -8,13 +8,14 @@ import math
 
 import torch
 
-from girih.torch import device, eager, storages, tiles
+from girih.torch import device, eager, placement, storages, tiles
 from girih.torch.launch import prepare
 from girih.torch.library import Library
 from girih.torch.tiles import Shape
 
 _library = Library("aten", "IMPL")
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+_TYPES = {torch.float32: "Float", torch.float64: "Double", torch.float16: "Half", torch.bfloat16: "BFloat16", torch.int64: "Long", torch.int32: "Int"}
 _aten = torch.ops.aten
 # The most programs along the third axis of a grid.
 MOST_BATCHES = 65535
@@ -22,15 +23,21 @@ MOST_BATCHES = 65535
 _WORTH_A_COPY, _LINE = 256, 128
 
 
-def refusal(*tensors) -> str:
+def refusal(operation: str, **tensors) -> str:
     """Why the kernels are not for such tensors, in a few words; nothing where they are. Raises `RuntimeError` if they are not all of one type on the device."""
-    first = tensors[0].dtype
-    for tensor in tensors:
+    given = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    (first, one), *_ = given.items()
+    for name, tensor in given.items():
         if tensor.device.type != "girih":
-            raise RuntimeError(f"expected all tensors to be on one device, but found girih:0 and {tensor.device}")
-        if tensor.dtype != first:
-            raise RuntimeError(f"expected all tensors of a product to have the same dtype, but found {first} and {tensor.dtype}")
-    return "" if first in _FLOATS else f"its kernels are not for {first}"
+            raise placement.error(tensor.device, name, operation)
+        if tensor.dtype != one.dtype:
+            raise RuntimeError(f"{first} and {name} must have the same dtype, but got {_named(one)} and {_named(tensor)}")
+    return "" if one.dtype in _FLOATS else f"its kernels are not for {one.dtype}"
+
+
+def _named(tensor) -> str:
+    """What PyTorch calls a tensor's type in messages."""
+    return _TYPES.get(tensor.dtype, str(tensor.dtype).removeprefix("torch."))
 
 
 class _Products:
@@ -164,17 +171,27 @@ def _without_overlap(out, *operands):
     return torch.empty_like(out) if out.untyped_storage().data_ptr() in places else out
 
 
+def _check_shapes(a, b, rank):
+    """Raises PyTorch's error where matrices, or batches of them, have no product."""
+    names = ("batch1", "batch2") if rank == 3 else ("mat1", "mat2")
+    for name, tensor in zip(names, (a, b)):
+        if tensor.dim() != rank:
+            raise RuntimeError(f"{name} must be a {'3D tensor' if rank == 3 else f'matrix, got {tensor.dim()}-D tensor'}")
+    if rank == 2 and a.shape[1] != b.shape[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})")
+    if rank == 3 and (a.shape[0], a.shape[2]) != tuple(b.shape[:2]):
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}].")
+
+
 def _product(operation, c, a, b, alpha, beta, out):
     """Any of the products: two- or three-dimensional, with or without `c`."""
-    tensors = [t for t in (a, b, c, out) if t is not None]
-    why = refusal(*tensors)
+    rank = 3 if "bmm" in operation._schema.name else 2
+    why = refusal(operation._schema.name, **{f"{'batch' if rank == 3 else 'mat'}{at}": t for at, t in ((1, a), (2, b))}, self=c, out=out)
+    _check_shapes(a, b, rank)
     if why:
         factors = {} if c is None else {"beta": beta, "alpha": alpha}
         outs = {} if out is None else {"out": out}
         return eager.run(operation, *[t for t in (c, a, b) if t is not None], **factors, **outs)
-    rank = 3 if "bmm" in operation._schema.name else 2
-    if a.dim() != rank or b.dim() != rank or a.shape[-1] != b.shape[-2] or (rank == 3 and a.shape[0] != b.shape[0]):
-        raise RuntimeError(f"{operation.name()}: a matrix of shape {tuple(a.shape)} and one of shape {tuple(b.shape)} have no product")
     result = _shaped(out, [*a.shape[:-1], b.shape[-1]], a)
     target = _without_overlap(result, a, b, c)
     _matmul(target, a, b, c, alpha, beta)

@@ -5,8 +5,11 @@ import functools
 import torch
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-from girih.torch import device, storages
+from girih.torch import device, processes, storages
 from girih.torch.inductor.interface import Interface
+from girih.torch.library import Library
+
+_all = Library("_", "IMPL")
 
 
 class Module:
@@ -24,7 +27,7 @@ class Module:
         return True
 
     def _is_in_bad_fork(self):
-        return False
+        return processes.is_fork()
 
     def device_count(self):
         return 1
@@ -60,6 +63,13 @@ class Module:
     def set_rng_state(self, state, index=None):
         torch.default_generator.set_state(state)
 
+    def get_rng_state_all(self):
+        return [self.get_rng_state()]
+
+    def set_rng_state_all(self, states):
+        for state in states:
+            self.set_rng_state(state)
+
     def is_bf16_supported(self, including_emulation=True):
         return True
 
@@ -92,20 +102,24 @@ class Module:
 def register() -> None:
     """Registers all of it."""
     _setup_privateuseone_for_python_backend("girih", backend_module=Module())
-    from girih.torch import arguments, attention, autocast, convolutions, distributed, eager, modules, operations, products
+    from girih.torch import arguments, attention, autocast, convolutions, ctc, distributed, eager, generators, modules, operations, processes, products
 
     operations.register()
     products.register()
     convolutions.register()
     attention.register()
+    ctc.register()
     autocast.register()
     eager.register()
+    generators.register()
     arguments.register()
     distributed.register()
     modules.register()
+    processes.register()
     _storages_that_move()
     _pinned_memory()
     _print_from_the_host()
+    _refuse_sparse()
     from girih.torch import inductor
 
     inductor.register()
@@ -166,6 +180,17 @@ def _print_from_the_host() -> None:
         return text(tensor.cpu() if tensor.device.type == "girih" else tensor, indent)
 
     torch._tensor_str._tensor_str = of_host
+
+
+def _refuse_sparse() -> None:
+    """Sparse tensors have no memory here: each operation on them is refused by name, and says what to do."""
+
+    def refused(operation, *args, **kwargs):
+        hint = "keep them on the host, or use `.to_dense()` there; `sparse=True` of embeddings makes such gradients"
+        raise NotImplementedError(f"the device girih has no sparse tensors, which `{operation.name()}` is called for: {hint}")
+
+    for key in ("SparsePrivateUse1", "SparseCsrPrivateUse1"):
+        _all.fallback(refused, key)
 
 
 def _bytes(storage):

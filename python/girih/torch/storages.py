@@ -91,6 +91,12 @@ def host_bytes(address: int, nbytes: int, owner) -> torch.Tensor:
     return torch.frombuffer(memory, dtype=torch.uint8)
 
 
+def memory(whole):
+    """The bytes of a contiguous tensor of the host, as Python's buffers are. The tensor has to live as long as they are used."""
+    nbytes = whole.numel() * whole.element_size()
+    return memoryview((ctypes.c_uint8 * nbytes).from_address(whole.data_ptr())).cast("B")
+
+
 def address_of(tensor: torch.Tensor) -> int:
     """Where a tensor begins, for kernels. PyTorch has no address for one without elements: then it is where its storage begins."""
     return tensor.data_ptr() or tensor.untyped_storage().data_ptr()

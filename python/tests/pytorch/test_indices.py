@@ -43,10 +43,10 @@ COMPILED = ("embedding", "index", "index_put", "scatter_add", "nll_loss", "maske
 
 def refuses(call, at):
     around = [torch.full((1024,), 7.0, device="girih") for _ in range(4)]
-    with pytest.raises(IndexError, match="index out of bounds") as caught:
+    with pytest.raises(IndexError, match="index out of (bounds|range in self)") as caught:
         call(on_device(at))
         girih.torch.synchronize()
-    assert isinstance(caught.value, girih.OutOfBounds) and "in the kernel `triton_" in str(caught.value)
+    assert isinstance(caught.value, girih.OutOfBounds) and "in the kernel `triton_" in caught.value.rendered
     assert (row() + 1).cpu().tolist() == [1, 2, 3, 4, 5]
     assert all(bool((tensor.cpu() == 7).all()) for tensor in around)
 

@@ -6,14 +6,17 @@ Invariant: a call runs on the device as a whole, or on the host as a whole; the 
 """
 
 import functools
+import logging
+import re
 import threading
 
 import torch
 
+import girih
 from girih._native import host_step
-from girih.torch import host, storages
+from girih.torch import device, generators, host, storages
 from girih.torch.eager import call as calls
-from girih.torch.eager import composed, lists, table
+from girih.torch.eager import composed, lists, optimizers, table, transformers
 from girih.torch.eager import plan as plans
 from girih.torch.library import Library
 
@@ -33,6 +36,11 @@ def run(operation, *args, **kwargs):
         return host.run(operation, *args, **kwargs)
     if _draws_seeds(operation, args, kwargs):
         return _draw_seeds(*args)
+    generator, plain_args, plain_kwargs = generators.without(args, kwargs)
+    if generator is not None:
+        with generators.drawing_from(generator):
+            is_done, result = on_device(operation, plain_args, plain_kwargs)
+        return result if is_done else host.run(operation, *args, reason=result, **kwargs)
     is_done, result = on_device(operation, args, kwargs)
     return result if is_done else host.run(operation, *args, reason=result, **kwargs)
 
@@ -50,6 +58,35 @@ def computed(plan, call):
     except calls.NoPlan as problem:
         _plans[call.key] = str(problem)
         return False, str(problem)
+    except girih.OutOfBounds as problem:
+        raise _named(problem, call) from None
+
+
+_RANGE = re.compile(r"index out of bounds: (?:\S+ <= )?\w+ < (\w+)")
+# Operations that count negative indices from the end.
+_FROM_THE_END = ("aten::index", "aten::_index_put_impl", "aten::index_put", "aten::take", "aten::put")
+
+
+def _named(problem, call):
+    """The same error with the operation and its shapes. Where a device works behind the host, another call may be to blame, and the error stays as it is."""
+    found = _RANGE.search(str(problem))
+    if found is None or device.current().kind != "cpu":
+        return problem
+    name, end = call.operation._schema.name, found[1]
+    # A plan for all sizes has names in the place of sizes.
+    where = f"not in the range from {-int(end) if name.removesuffix('_') in _FROM_THE_END else 0} to {int(end) - 1}" if end.isdigit() else "too far"
+    shapes = " and ".join(str(list(tensor.shape)) for tensor in call.tensors)
+    named = girih.OutOfBounds(f"index out of range in self: an index of `{name}` is {where} (shapes of its tensors: {shapes})")
+    for attribute, value in vars(problem).items():
+        setattr(named, attribute, value)
+    return named
+
+
+class _Quiet(logging.Filter):
+    """While a call is planned, PyTorch's compiler writes of each call that it refuses. The caller gets the error itself."""
+
+    def filter(self, record):
+        return not is_planning()
 
 
 def _planned(operation, args, kwargs):
@@ -75,7 +112,7 @@ def _planned(operation, args, kwargs):
 
 def _changes(call) -> bool:
     """Whether a call differs from an earlier one in numbers alone, and there is a formula that takes them as tensors."""
-    if table.formula(call.operation) is None:
+    if table.formula(call.operation) is None and optimizers.step(call.operation) is None:
         return False
     numbers = tuple(value for value in (*call.args, *call.kwargs.values()) if type(value) in (int, float))
     if not numbers:
@@ -155,8 +192,8 @@ def _draw_seeds(target, least, most):
     size, dtype = target.size(), target.dtype
 
     def draw(buffer, offset):
-        seeds = torch.empty(size, dtype=dtype).random_(least, most)
-        buffer.write(host.memory(seeds), offset)
+        seeds = torch.empty(size, dtype=dtype).random_(least, most, generator=generators.current())
+        buffer.write(storages.memory(seeds), offset)
 
     host_step(storages.address_of(target), draw)
     return target
@@ -170,8 +207,11 @@ def copy(target, source) -> None:
 def register() -> None:
     """Makes this what runs where the device has no operation of its own."""
     _library.fallback(run, "PrivateUse1")
+    logging.getLogger("torch._subclasses.fake_tensor").addFilter(_Quiet())
     composed.register(run)
     lists.register(_planned, computed)
+    optimizers.register(run)
+    transformers.register()
 
 
 _library = Library("_", "IMPL")

@@ -98,8 +98,6 @@ class _Describer:
             return type(value)(self._value(item) for item in value)
         if is_tensor and type(value) in (bool, int, float) or self.hoists and type(value) in (int, float):
             return self._tensor(number(value, (*self.given_args, *self.given_kwargs.values())))
-        if isinstance(value, torch.Generator):
-            raise NoPlan("it is given a generator of random numbers")
         return value
 
     def _tensor(self, tensor):

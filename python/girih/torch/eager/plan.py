@@ -10,6 +10,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import girih
 from girih.torch import storages
+from girih.torch.eager import optimizers
 from girih.torch.eager.call import NoPlan, returned_arguments
 from girih.torch.eager.table import decompositions, formula
 
@@ -168,6 +169,10 @@ def _traced(call, mode, fakes):
 
     def function(*tensors):
         args, kwargs = call.arguments(tensors)
+        step = optimizers.step(call.operation)
+        if step is not None:
+            step(*args, **kwargs)
+            return []
         result = _hoisted(call, args, kwargs) if call.is_hoisted else call.operation(*args, **kwargs)
         results = result if isinstance(result, tuple) and len(returned) != 1 else [result]
         made = []

@@ -113,7 +113,22 @@ def _spherical_bessel(x):
     return torch.where(x.isinf(), 0.0, value)
 
 
+def _digamma(x):
+    """DLMF 5.11.2 six steps further on, by the recurrence 5.5.2, and the reflection 5.5.4 below 0. There is a pole at each whole number there."""
+    at = torch.where(x < 0, 1 - x, x)
+    far, steps = at + 6, sum(1 / (at + step) for step in range(6))
+    square = 1 / (far * far)
+    series = 0.0
+    for index in reversed(range(1, 5)):
+        series = (series + _BERNOULLI[index - 1] / (2 * index)) * square
+    value = torch.log(far) - 0.5 / far - series - steps
+    value = torch.where(x < 0, value - math.pi / torch.tan(math.pi * (x - torch.floor(x))), value)
+    value = torch.where((x < 0) & (x == torch.floor(x)), math.nan, value)
+    return torch.where(x == 0, torch.copysign(torch.full_like(x, math.inf), -x), value)
+
+
 ROWS = {
+    _aten.digamma.default: _in_floats(_digamma),
     _aten.special_zeta.default: _in_floats(_zeta),
     _aten.special_i0e.default: _in_floats(_first_kind(0)),
     _aten.special_i1e.default: _in_floats(_first_kind(1)),

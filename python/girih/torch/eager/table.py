@@ -8,9 +8,12 @@ import math
 
 import torch
 
-from girih.torch.eager import integers, recurrent, scattering, sorting, special
+from girih.torch.eager.call import NoPlan
+from girih.torch.eager import integers, recurrent, resampling, scattering, sorting, special
 
 _aten = torch.ops.aten
+# The most comparisons of a search in rows.
+_MOST_PAIRS = 1 << 28
 
 
 def _uniform(tensor, low=0.0, high=1.0, generator=None):
@@ -65,7 +68,7 @@ def _normal_of(mean, std=1.0, generator=None):
 
 
 def _integers_between(tensor, low, high, generator=None):
-    high = 1 << min(63, _digits(tensor.dtype)) if high is None else high
+    high = min(1 << _digits(tensor.dtype), (1 << 63) - 1) if high is None else high
     return torch.randint(low, high, tensor.shape, dtype=torch.int64, device=tensor.device).to(tensor.dtype)
 
 
@@ -118,34 +121,27 @@ def _distances(a, b, p, mode=None):
 
 def _multinomial(weights, count, replacement=False, generator=None):
     """The largest of weights over exponential numbers are a sample without replacement. What has no weight is never drawn."""
-    if replacement and count > 1:
-        return NotImplemented
     wide = weights.to(_drawn(weights))
     _aten._assert_async.msg(((wide >= 0) & (wide < math.inf)).all(), "probability tensor contains either `inf`, `nan` or element < 0")
+    if not replacement and count > weights.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     enough = (wide > 0).sum(-1) >= (1 if replacement else count)
     _aten._assert_async.msg(enough.all(), "invalid multinomial distribution: there are fewer categories with a probability than are to be drawn")
+    if replacement and count > 1:
+        return _drawn_with_replacement(wide, count)
     # The least of the numbers that are drawn may be 0.
     exponential = (-torch.log1p(-torch.rand_like(wide))).clamp(min=torch.finfo(wide.dtype).tiny)
     drawn = torch.where(wide > 0, wide / exponential, -1.0)
     return drawn.argmax(-1, keepdim=True) if count == 1 else sorting.topk(drawn, count)[1]
 
 
-def _bilinear_backward(gradient, output_size, input_size, align_corners, rows_scale=None, columns_scale=None):
-    """Interpolation is a product with a matrix on either side, and its gradient one with their transposes."""
-    rows = _weights(gradient, output_size[0], input_size[2], align_corners, rows_scale)
-    columns = _weights(gradient, output_size[1], input_size[3], align_corners, columns_scale)
-    return torch.matmul(rows.t(), torch.matmul(gradient, columns))
-
-
-def _weights(like, outs, ins, align_corners, scale):
-    """How much each place of the input (a column) counts for each place of the output (a row), in one dimension."""
-    at = torch.arange(outs, device=like.device, dtype=torch.float32)
-    if align_corners:
-        source = at * ((ins - 1) / (outs - 1) if outs > 1 else 0.0)
-    else:
-        source = (at + 0.5) * (1 / scale if scale else ins / outs) - 0.5
-    distance = source.clamp(0, ins - 1).unsqueeze(1) - torch.arange(ins, device=like.device, dtype=torch.float32)
-    return (1 - distance.abs()).clamp(min=0).to(like.dtype)
+def _drawn_with_replacement(weights, count):
+    """Where random parts of the sum of weights are reached. What has no weight is never reached, because the sum does not grow there."""
+    ends = weights.cumsum(-1)
+    drawn = torch.rand(*weights.shape[:-1], count, dtype=weights.dtype, device=weights.device) * ends[..., -1:]
+    # Rounded up, a part may be the whole sum: the last number that has a weight stands there.
+    last = (ends < ends[..., -1:]).sum(-1, keepdim=True)
+    return torch.minimum(torch.searchsorted(ends, drawn, right=True), last)
 
 
 def _group_norm(x, *rest):
@@ -167,6 +163,8 @@ def _quotient(a, b, rounding_mode=None):
     In `float64` it is the quotient itself that is rounded down: not every device has remainders of that type.
     """
     dtype = torch.result_type(a, b)
+    if dtype == torch.uint8 and rounding_mode is not None:
+        return torch.div(_as_int(a), _as_int(b), rounding_mode="trunc").to(dtype)
     if rounding_mode != "floor" or not dtype.is_floating_point or dtype == torch.float64:
         return NotImplemented
     quotient = (a - torch.remainder(a, b)) / b
@@ -175,6 +173,56 @@ def _quotient(a, b, rounding_mode=None):
     exact = a / b
     whole = torch.where(quotient == 0, exact * 0, whole)
     return torch.where((b == 0) | torch.zeros_like(whole, dtype=torch.bool), exact, whole)
+
+
+def _as_int(value):
+    return value.to(torch.int32) if isinstance(value, torch.Tensor) else value
+
+
+def _rest(a, b):
+    """The rest of a division of numbers without a sign: kernels divide by numbers of Python, which have one."""
+    dtype = torch.result_type(a, b)
+    return torch.fmod(_as_int(a), _as_int(b)).to(dtype) if dtype == torch.uint8 else NotImplemented
+
+
+def _searched(ends, values, *, out_int32=False, right=False, side=None, sorter=None):
+    """Where numbers belong in rows. Inductor's search looks beyond the last row."""
+    if ends.dim() == 1:
+        return NotImplemented
+    if values.numel() * ends.shape[-1] > _MOST_PAIRS:
+        raise NoPlan("there are too many numbers for rows of such a length")
+    ends = (ends if sorter is None else _aten.gather.default(ends, -1, sorter)).unsqueeze(-2)
+    before = ends <= values.unsqueeze(-1) if right or side == "right" else ends < values.unsqueeze(-1)
+    return before.sum(-1).to(torch.int32 if out_int32 else torch.int64)
+
+
+def _shrink_backward(gradient, tensor, size):
+    return torch.where(tensor.abs() <= size, 0.0, gradient)
+
+
+def _fake_quantized(tensor, scale, zero, low, high):
+    """A tensor as it would be after it was rounded to whole numbers between two ends, and whether it is inside."""
+    whole = torch.round(tensor.float() * (1 / scale)) + zero
+    return ((whole.clamp(low, high) - zero) * scale).to(tensor.dtype), (whole >= low) & (whole <= high)
+
+
+def _fake_quantized_by_channel(tensor, scale, zero, axis, low, high):
+    shape = [-1 if at == axis % tensor.dim() else 1 for at in range(tensor.dim())]
+    return _fake_quantized(tensor, scale.float().reshape(shape), zero.float().reshape(shape), low, high)
+
+
+def _fake_quantized_where(tensor, scale, zero, is_on, low, high):
+    made, inside = _fake_quantized(tensor, scale.float(), zero.float(), low, high)
+    return torch.where(is_on == 0, tensor, made), inside | (is_on == 0)
+
+
+def _weight_norm_backward(gradient, v, g, norms, dim):
+    """The gradients of `v * g / norms` for `v` and `g`, where the norms are those of `v` along all dimensions but one."""
+    axes = [at for at in range(v.dim()) if at != dim % v.dim()]
+    wide, norms = v.float(), norms.float()
+    along = (gradient.float() * wide).sum(axes, keepdim=True) / norms
+    factor = g.float() / norms
+    return (factor * (gradient.float() - wide * along / norms)).to(v.dtype), along.to(g.dtype)
 
 
 def _drawn(tensor):
@@ -203,6 +251,17 @@ _ROWS = {
     _aten.div.Scalar_mode: _quotient,
     _aten.floor_divide.default: lambda a, b: torch.div(a, b, rounding_mode="floor"),
     _aten.floor_divide.Scalar: lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    _aten.remainder.Scalar: _rest,
+    _aten.remainder.Tensor: _rest,
+    _aten.fmod.Scalar: _rest,
+    _aten.fmod.Tensor: _rest,
+    _aten.searchsorted.Tensor: _searched,
+    _aten.softshrink_backward.default: _shrink_backward,
+    _aten.hardshrink_backward.default: _shrink_backward,
+    _aten.fake_quantize_per_tensor_affine_cachemask.default: _fake_quantized,
+    _aten.fake_quantize_per_channel_affine_cachemask.default: _fake_quantized_by_channel,
+    _aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default: _fake_quantized_where,
+    _aten._weight_norm_interface_backward.default: _weight_norm_backward,
     _aten.native_group_norm.default: _group_norm,
     _aten.native_group_norm_backward.default: _group_norm_backward,
     _aten.addbmm.default: _addbmm,
@@ -210,7 +269,6 @@ _ROWS = {
     _aten.embedding.default: _embedding,
     _aten.index_select.default: _index_select,
     _aten.gather.default: _gather,
-    _aten.upsample_bilinear2d_backward.default: _bilinear_backward,
     _aten._cdist_forward.default: _distances,
 }
 
@@ -262,4 +320,4 @@ def decompositions():
     from torch._inductor.lowering import lowerings
 
     theirs = {operation: rule for operation, rule in decomposition_table.items() if operation not in lowerings}
-    return theirs | select_decomp_table() | integers.ROWS | recurrent.ROWS | scattering.ROWS | sorting.ROWS | special.ROWS | _ROWS
+    return theirs | select_decomp_table() | integers.ROWS | recurrent.ROWS | resampling.ROWS | scattering.ROWS | sorting.ROWS | special.ROWS | _ROWS

@@ -8,7 +8,7 @@ Invariant: only code that calls nothing but Inductor's kernels and PyTorch's own
 import re
 
 from girih._native import is_recording, record
-from girih.torch import storages, tiles
+from girih.torch import processes, storages, tiles
 
 # Recordings that are kept of a function: one for each kind of sizes. Calls that are tried before a function is taken to be one that cannot be recorded.
 _MOST, _TRIES = 16, 4
@@ -31,6 +31,7 @@ class Recorded:
         self._kept = {}
 
     def __call__(self, arguments):
+        processes.own()
         # What is called by a function that is being recorded is a part of it.
         if is_recording():
             return self._call(arguments)
