@@ -72,3 +72,10 @@ def test_whole_numbers_come_equally_often():
     counts = torch.randint(0, 10, (COUNT,), device="girih").cpu().bincount(minlength=10).double()
     # Chi squared with nine degrees of freedom; 27.9 is passed once in a thousand.
     assert ((counts - COUNT / 10) ** 2 / (COUNT / 10)).sum().item() < 27.9
+
+
+@pytest.mark.parametrize("draw", [lambda x: x.uniform_(2, 1), lambda x: x.bernoulli_(2.0), lambda x: x.to(torch.uint8).random_(0, 1000)], ids=["uniform_", "bernoulli_", "random_"])
+def test_what_nothing_can_be_drawn_from_is_an_error(draw):
+    for device in ("cpu", "girih"):
+        with pytest.raises(RuntimeError, match="expects|out of bounds"):
+            draw(torch.empty(3, device=device))

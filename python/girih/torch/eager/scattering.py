@@ -125,6 +125,8 @@ def _index_reduce(tensor, dim, index, source, reduce, *, include_self=True):
 
 def _histc(tensor, bins=100, min=0, max=0):
     """How many numbers are in each of equal intervals. The last one has its upper end, too."""
+    if bins <= 0:
+        raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
     if tensor.numel() == 0:
         return tensor.new_zeros(bins)
     wide = tensor.reshape(-1).to(torch.float32) if tensor.dtype in _SHORT else tensor.reshape(-1)

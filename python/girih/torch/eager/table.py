@@ -17,6 +17,8 @@ _MOST_PAIRS = 1 << 28
 
 
 def _uniform(tensor, low=0.0, high=1.0, generator=None):
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     drawn = torch.rand_like(tensor, dtype=_drawn(tensor)) * (high - low) + low
     # The upper end is not drawn: what would be rounded to it stands for the lower one, as in PyTorch's kernels for cards.
     return (torch.where(drawn >= _rounded_to(high, tensor.dtype), low, drawn) if low < high else drawn).to(tensor.dtype)
@@ -57,6 +59,8 @@ def _bernoulli(tensor, generator=None):
 
 
 def _bernoulli_of(tensor, p=0.5, generator=None):
+    if not isinstance(p, torch.Tensor) and not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     return (torch.rand_like(tensor, dtype=torch.float32) < p).to(tensor.dtype)
 
 
@@ -68,6 +72,10 @@ def _normal_of(mean, std=1.0, generator=None):
 
 
 def _integers_between(tensor, low, high, generator=None):
+    if high is not None and not tensor.is_floating_point() and tensor.dtype != torch.bool:
+        limits = torch.iinfo(tensor.dtype)
+        if not limits.min <= low < high <= limits.max + 1:
+            raise RuntimeError(f"random_ expects whole numbers that {tensor.dtype} holds, in a range that is not empty, but got from={low} and to={high}")
     high = min(1 << _digits(tensor.dtype), (1 << 63) - 1) if high is None else high
     return torch.randint(low, high, tensor.shape, dtype=torch.int64, device=tensor.device).to(tensor.dtype)
 
