@@ -39,6 +39,19 @@ def test_pictures(name):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("padding,align", [("zeros", False), ("border", True), ("reflection", False)])
+def test_the_gradient_of_sampling(padding, align):
+    torch.manual_seed(0)
+    x, grid, results = torch.randn(2, 3, 6, 5), torch.rand(2, 4, 4, 2) * 3 - 1.5, []
+    for device in ("girih", "cpu"):
+        ends = [each.to(device, copy=True).requires_grad_() for each in (x, grid)]
+        y = F.grid_sample(*ends, padding_mode=padding, align_corners=align)
+        (y * torch.cos(torch.arange(y.numel(), device=device)).reshape(y.shape)).sum().backward()
+        results.append([end.grad.cpu() for end in ends])
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
 def test_the_gradient_of_cubic_interpolation():
     torch.manual_seed(0)
     given = torch.randn(1, 2, 9, 3)

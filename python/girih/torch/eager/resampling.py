@@ -195,6 +195,51 @@ def _largest_backward(axes, is_windowed=False):
     return backward
 
 
+def _sampled_backward(gradient, picture, grid, mode, padding, align, wanted):
+    """The gradient of bilinear or nearest sampling of pictures, for the picture and for the places."""
+    if mode > 1 or picture.dtype.itemsize != 4:
+        return NotImplemented
+    (x, dx), (y, dy) = (_sampled_at(grid[..., axis], picture.shape[3 - axis], padding, align) for axis in (0, 1))
+    rows = torch.arange(picture.shape[0], device=picture.device).reshape(-1, 1, 1)
+    total, of_x, of_y = torch.zeros_like(picture).permute(0, 2, 3, 1), 0.0, 0.0
+    given = gradient.permute(0, 2, 3, 1)
+    left, top = (torch.round(each) if mode else torch.floor(each) for each in (x, y))
+    for right, below in ((0, 0),) if mode else ((0, 0), (0, 1), (1, 0), (1, 1)):
+        column, row = left + right, top + below
+        inside = (column >= 0) & (column < picture.shape[3]) & (row >= 0) & (row < picture.shape[2])
+        along, across = (1.0, 1.0) if mode else (1 - (x - column).abs(), 1 - (y - row).abs())
+        places = rows, torch.where(inside, row, 0).to(torch.int64), torch.where(inside, column, 0).to(torch.int64)
+        weight = torch.where(inside, along * across, 0.0).unsqueeze(-1)
+        total = _aten.index_put(total, places, given * weight, True)
+        if not mode and wanted[1]:
+            met = torch.where(inside, (_aten.index.Tensor(picture.permute(0, 2, 3, 1), places) * given).sum(-1), 0.0)
+            of_x = of_x + met * across * (1 if right else -1)
+            of_y = of_y + met * along * (1 if below else -1)
+    places = torch.zeros_like(grid) if mode else torch.stack([of_x * dx, of_y * dy], -1) if wanted[1] else None
+    return total.permute(0, 3, 1, 2).contiguous() if wanted[0] else None, places
+
+
+def _sampled_at(place, length, padding, align):
+    """Where a place between -1 and 1 is in a picture, in pixels, and how fast that changes with it."""
+    speed = (length - 1) / 2 if align else length / 2
+    at = (place + 1) * speed - (0 if align else 0.5)
+    slope = torch.full_like(at, speed)
+    if padding == 2:
+        low, span = (0.0, length - 1.0) if align else (-0.5, float(length))
+        if span == 0:
+            return torch.zeros_like(at), torch.zeros_like(at)
+        slope = torch.where(at < low, -slope, slope)
+        away = (at - low).abs()
+        turns = torch.floor(away / span)
+        rest = away - turns * span
+        is_odd = turns.to(torch.int64) % 2 == 1
+        at, slope = torch.where(is_odd, span - rest + low, rest + low), torch.where(is_odd, -slope, slope)
+    if padding:
+        slope = torch.where((at <= 0) | (at >= length - 1), 0.0, slope)
+        at = at.clamp(0, length - 1)
+    return at, slope
+
+
 def _rows():
     rows = {}
     for name, weigh, has_align in (
@@ -222,6 +267,7 @@ def _rows():
             # Inductor has a kernel for small windows of pictures.
             rows[getattr(_aten, f"{name}_backward").default] = _largest_backward(axes, name == "max_pool2d_with_indices")
     rows[_aten._adaptive_avg_pool3d.default] = _adaptive
+    rows[_aten.grid_sampler_2d_backward.default] = _sampled_backward
     return rows
 
 
