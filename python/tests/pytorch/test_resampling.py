@@ -81,6 +81,7 @@ NUMBERS = {
     "rows that are there once": lambda d: torch.unique(whole([[3, 1], [0, 2], [3, 1], [0, 1]]).to(d), dim=0, return_inverse=True, return_counts=True),
     "rows in a row": lambda d: torch.unique_consecutive(whole([[3, 1], [3, 1], [0, 2]]).to(d), dim=0, return_counts=True),
     "rows that are searched": lambda d: [torch.searchsorted(whole([[1, 3, 5], [2, 3, 4]]).to(d), (torch.arange(1400) % 7).reshape(2, 700).to(d), right=True)],
+    "lengths that change": lambda d: [f(torch.arange(n).to(d)) for n in (3, 5, 9) for f in (lambda x: torch.searchsorted(x, x), lambda x: torch.bucketize(x, x, right=True))],
     "digamma": lambda d: [torch.digamma(torch.tensor([0.1, 1, 2.5, -0.3, -5.5, 30, 0, -1]).to(d))],
     "shrunk rows": lambda d: [F.embedding(whole([1, 1, 3]).to(d), torch.arange(8.0).reshape(4, 2).to(d), max_norm=1.0)],
     "rounded": lambda d: [torch.fake_quantize_per_tensor_affine(torch.linspace(-20, 20, 9).to(d), 0.1, 3, -128, 127)],
@@ -106,6 +107,22 @@ def test_layers_of_transformers_that_need_no_gradient(norm_first):
         ours = [layer(x), layer(x, src_key_padding_mask=padded)[:, :3], layer(x, src_mask=causal), *layer.self_attn(x, x, x)]
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one.cpu(), other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_bags_of_rows(mode):
+    results = []
+    for device in ("cpu", "girih"):
+        torch.manual_seed(0)
+        bag = torch.nn.EmbeddingBag(10, 3, mode=mode, padding_idx=4).to(device)
+        indices, offsets = whole([1, 2, 4, 5, 4, 3, 2, 9]).to(device), whole([0, 4, 4]).to(device)
+        made = [bag(indices, offsets), bag(indices.reshape(2, 4))]
+        if mode == "sum":
+            made.append(bag(indices, offsets, per_sample_weights=torch.arange(8.0).to(device)))
+        sum(each.square().sum() for each in made).backward()
+        results.append([*(each.detach().cpu() for each in made), bag.weight.grad.cpu()])
+    for ours, theirs in zip(*reversed(results), strict=True):
+        torch.testing.assert_close(ours, theirs)
 
 
 def test_weights_of_a_norm():

@@ -16,7 +16,7 @@ import girih
 from girih._native import host_step
 from girih.torch import device, generators, host, storages
 from girih.torch.eager import call as calls
-from girih.torch.eager import composed, lists, optimizers, table, transformers
+from girih.torch.eager import bags, composed, lists, optimizers, table, transformers
 from girih.torch.eager import plan as plans
 from girih.torch.library import Library
 
@@ -209,6 +209,7 @@ def register() -> None:
     _library.fallback(run, "PrivateUse1")
     logging.getLogger("torch._subclasses.fake_tensor").addFilter(_Quiet())
     composed.register(run)
+    bags.register(run)
     lists.register(_planned, computed)
     optimizers.register(run)
     transformers.register()

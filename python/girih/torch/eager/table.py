@@ -196,12 +196,19 @@ def _rest(a, b):
 def _searched(ends, values, *, out_int32=False, right=False, side=None, sorter=None):
     """Where numbers belong in rows. Inductor's search looks beyond the last row."""
     if ends.dim() == 1:
-        return NotImplemented
+        return _of_known_length(ends)
     if values.numel() * ends.shape[-1] > _MOST_PAIRS:
         raise NoPlan("there are too many numbers for rows of such a length")
     ends = (ends if sorter is None else _aten.gather.default(ends, -1, sorter)).unsqueeze(-2)
     before = ends <= values.unsqueeze(-1) if right or side == "right" else ends < values.unsqueeze(-1)
     return before.sum(-1).to(torch.int32 if out_int32 else torch.int64)
+
+
+def _of_known_length(ends):
+    """Inductor's search has a kernel for each length of a row: its steps are counted when it is compiled."""
+    if isinstance(ends.shape[0], torch.SymInt):
+        raise NoPlan("a search is compiled for each length of a row")
+    return NotImplemented
 
 
 def _shrink_backward(gradient, tensor, size):
@@ -264,6 +271,7 @@ _ROWS = {
     _aten.fmod.Scalar: _rest,
     _aten.fmod.Tensor: _rest,
     _aten.searchsorted.Tensor: _searched,
+    _aten.bucketize.Tensor: lambda values, ends, **named: _of_known_length(ends),
     _aten.softshrink_backward.default: _shrink_backward,
     _aten.hardshrink_backward.default: _shrink_backward,
     _aten.fake_quantize_per_tensor_affine_cachemask.default: _fake_quantized,
