@@ -8,8 +8,8 @@ import math
 
 import torch
 
-from girih.torch.eager.call import NoPlan
 from girih.torch.eager import integers, recurrent, resampling, scattering, sorting, special
+from girih.torch.eager.call import NoPlan
 
 _aten = torch.ops.aten
 # The most comparisons of a search in rows.
