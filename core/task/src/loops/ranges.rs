@@ -27,11 +27,11 @@ use girih_base::idx::IndexVec;
 use girih_ir::{Function, FunctionId, InstId, Module, Op};
 
 /// Instructions of a part, and how many iterations it has at least and at most.
-const WORK: usize = 1024;
+const WORK: usize = 8192;
 const FEWEST: u32 = 8;
-const MOST: u32 = 256;
+const MOST: u32 = 1024;
 /// Iterations of a part whose body has loops of a length that is not known here.
-const LOOPS: u32 = 4;
+const LOOPS: u32 = 8;
 
 /// Changes all functions of which that is true.
 pub fn ranges(module: &mut Module) {
