@@ -217,3 +217,18 @@ def test_group_norm_of_any_layout():
         result.sin().sum().backward()
         results.append((result.cpu(), given.grad.cpu()))
     torch.testing.assert_close(*results)
+
+
+def test_labels_end_at_the_first_that_is_none():
+    for shape, reduction in [((4,), "mean"), ((3, 4), "none"), ((5, 7), "sum"), ((2, 6), "mean")]:
+        x = torch.randn(shape)
+        labels = torch.full(shape, -1)
+        labels[..., 0], labels[..., 1], labels[..., -1] = 2, 1, 3
+        found = []
+        for device in ("cpu", "girih"):
+            here = x.clone().to(device).requires_grad_()
+            loss = torch.nn.functional.multilabel_margin_loss(here, labels.to(device), reduction=reduction)
+            (loss * torch.arange(1.0, loss.numel() + 1, device=device).reshape(loss.shape)).sum().backward()
+            found.append((loss.detach().cpu(), here.grad.cpu()))
+        torch.testing.assert_close(found[1], found[0])
+    assert not girih.torch.fallbacks()

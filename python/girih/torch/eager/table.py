@@ -8,7 +8,7 @@ import math
 
 import torch
 
-from girih.torch.eager import integers, recurrent, resampling, scattering, sorting, special
+from girih.torch.eager import integers, losses, recurrent, resampling, scattering, sorting, special
 from girih.torch.eager.call import NoPlan
 
 _aten = torch.ops.aten
@@ -336,4 +336,4 @@ def decompositions():
     from torch._inductor.lowering import lowerings
 
     theirs = {operation: rule for operation, rule in decomposition_table.items() if operation not in lowerings}
-    return theirs | select_decomp_table() | integers.ROWS | recurrent.ROWS | resampling.ROWS | scattering.ROWS | sorting.ROWS | special.ROWS | _ROWS
+    return theirs | select_decomp_table() | integers.ROWS | losses.ROWS | recurrent.ROWS | resampling.ROWS | scattering.ROWS | sorting.ROWS | special.ROWS | _ROWS
