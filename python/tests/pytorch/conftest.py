@@ -5,6 +5,8 @@ import os
 import pathlib
 import sys
 
+import pytest
+
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 _is_missing = importlib.util.find_spec("torch") is None
@@ -20,6 +22,18 @@ if not _is_missing:
 
     # Results are compared with the processor's, so convolutions on cards read their factors whole.
     torch.backends.cudnn.allow_tf32 = False
+
+
+# What Python decides before a kernel starts is the same for each device, so these files run on the processor alone; elsewhere with GIRIH_TESTS=full.
+_ONCE = {"test_generators.py", "test_modules.py", "test_placement.py", "test_processes.py", "test_resampling.py", "test_steps.py"}
+
+
+def pytest_collection_modifyitems(items):
+    if os.environ.get("GIRIH_DEVICE", "cpu") == "cpu" or os.environ.get("GIRIH_TESTS") == "full":
+        return
+    for item in items:
+        if item.path.name in _ONCE:
+            item.add_marker(pytest.mark.skip(reason="runs on the processor; elsewhere with GIRIH_TESTS=full"))
 
 
 def pytest_terminal_summary(terminalreporter):
