@@ -51,7 +51,8 @@ fn changed(source: &str, calls: &[[u32; 3]]) -> Option<(usize, String)> {
 
 /// Calls with ranges of no, one, few and many numbers, in both directions.
 fn calls() -> Vec<[u32; 3]> {
-    let ends = [(0, 0), (1, 0), (0, 1), (5, 1), (2, 9), (90, 7), (11, 100), (3, 16_777_210), (16_777_213, 5), (5000, 2)];
+    let ends =
+        [(0, 0), (1, 0), (0, 1), (5, 1), (2, 9), (90, 7), (11, 100), (3, 16_777_210), (16_777_213, 5), (5000, 2)];
     ends.iter().flat_map(|(from, to)| [[*from, *to, 3], [*from, *to, 10]]).collect()
 }
 

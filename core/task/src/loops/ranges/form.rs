@@ -213,7 +213,7 @@ fn call_the_last_fork(function: &mut Function) {
 }
 
 /// Visits the instructions of a loop's body that are not inside of another loop.
-pub(super) fn in_loop(function: &Function, region: RegionId, visit: &mut impl FnMut(RegionId, InstId)) {
+fn in_loop(function: &Function, region: RegionId, visit: &mut impl FnMut(RegionId, InstId)) {
     for id in &function.regions[region].insts {
         visit(region, *id);
         let inst = &function.insts[*id];

@@ -3,12 +3,12 @@
 //! Invariant: both count iterations in numbers of 24 bits, which no loop over such a number exceeds.
 
 use super::super::add_results;
-use super::form::{Exit, Form, LOW, Role, in_loop, neutral};
+use super::form::{Exit, Form, LOW, Role, neutral};
 use crate::lower::remove_unused;
 use girih_base::hash::FastMap;
 use girih_base::name::Name;
 use girih_ir::attrs::ParamAttrs;
-use girih_ir::{Builder, Def, Function, FunctionId, Inst, Op, Type, Value, ValueId};
+use girih_ir::{Builder, Def, Function, FunctionId, Inst, InstId, Op, Type, Value, ValueId};
 
 /// The function, which leaves the iterations to its parts.
 pub(super) fn whole(function: &Function, form: &Form, part: FunctionId) -> Function {
@@ -220,11 +220,12 @@ pub(super) fn part(form: Form, id: FunctionId, grain: u32) -> Function {
     let length = function.values.push(Value { ty: Type::U32, name: None, def: Def::Param(ParamAttrs::default()) });
     let captured = form.captured();
     function.params = params.iter().chain(&captured).copied().chain([length]).collect();
-    if grain == 1 {
-        one(&mut function, &form, &starts)
+    let test = if grain == 1 {
+        one(&mut function, &form, &starts);
+        None
     } else {
-        loop_over(&mut function, &form, &starts, length)
-    }
+        Some(loop_over(&mut function, &form, &starts))
+    };
 
     // Before it: two halves, if there are more iterations than a part has.
     let mut b = Builder::new(function);
@@ -261,6 +262,11 @@ pub(super) fn part(form: Form, id: FunctionId, grain: u32) -> Function {
         },
         |b| b.end(Op::Yield, &[]),
     );
+    if let Some(test) = test {
+        let induction = form.exit.induction;
+        let last = advanced(&mut b, &form, induction, starts[induction], length);
+        b.function.insts[test].operands[1] = last;
+    }
     b.function.regions[body].insts.extend(after);
     let mut function = b.function;
     while remove_unused(&mut function) {}
@@ -289,23 +295,14 @@ fn one(function: &mut Function, form: &Form, starts: &[ValueId]) {
     function.body = body;
 }
 
-/// A loop that counts its iterations instead of testing a number.
-fn loop_over(function: &mut Function, form: &Form, starts: &[ValueId], length: ValueId) {
+/// A loop that ends where the part does: gives the comparison of the induction with its last number, which is still to be put in.
+fn loop_over(function: &mut Function, form: &Form, starts: &[ValueId]) -> InstId {
     let (body, span) = (form.body(), function.span);
-    let mut operands = starts.to_vec();
-    operands.push(length);
-    function.insts[form.around].operands = operands.into();
-    let position = function.regions[body].params.len() as u32;
-    let left = function.values.push(Value { ty: Type::U32, name: None, def: Def::Argument(body, position) });
-    function.regions[body].params.push(left);
-    let (zero, one) = (function.constant(Type::U32, 0), function.constant(Type::U32, 1));
-
-    let test = function.insts.push(Inst::new(
-        if form.exit.ends == 0 { Op::Eq } else { Op::Ne },
-        Some(Type::U32),
-        &[left, zero],
-        span,
-    ));
+    function.insts[form.around].operands = starts.into();
+    let zero = function.constant(Type::U32, 0);
+    let number = function.regions[body].params[form.exit.induction];
+    let op = if form.exit.ends == 0 { Op::Eq } else { Op::Ne };
+    let test = function.insts.push(Inst::new(op, Some(Type::U32), &[number, zero], span));
     let is_over = add_results(function, test, &[Type::BOOL])[0];
     function.insts[form.exit.branch].operands[0] = is_over;
     let at = function.regions[body].insts.iter().position(|id| *id == form.exit.branch).unwrap_or(0);
@@ -315,19 +312,10 @@ fn loop_over(function: &mut Function, form: &Form, starts: &[ValueId], length: V
     let sums = carried_sums(form, form.carried());
     let end = function.insts.push(Inst::new(Op::Break, None, &sums, span));
     function.regions[ending].insts = vec![end];
-
-    let mut places = vec![];
-    in_loop(&form.function, body, &mut |region, id| places.extend(form.again.contains(&id).then_some((region, id))));
-    for (region, id) in places {
-        let count = function.insts.push(Inst::new(Op::Sub, Some(Type::U32), &[left, one], span));
-        let next = add_results(function, count, &[Type::U32])[0];
-        function.insts[id].operands.push(next);
-        let at = function.regions[region].insts.len() - 1;
-        function.regions[region].insts.insert(at, count);
-    }
     function.insts[form.around].results.clear();
     let results = function.results.clone();
     let given = add_results(function, form.around, &results);
     let end = function.regions[function.body].insts[1];
     function.insts[end].operands = given.into();
+    test
 }
