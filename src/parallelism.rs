@@ -51,7 +51,10 @@ impl Parallelism {
     ) -> Parallelism {
         let is_own = |def: DefId| program.defs.get(def).is_some_and(|def| def.origin != Origin::Prelude);
         let own: HashSet<DefId> = reached.iter().copied().filter(|def| is_own(*def)).collect();
-        let in_order = found.waiting.iter().filter(|waiting| own.contains(&waiting.def));
+        // Loops over ranges run in halves: the next iteration does not wait.
+        let is_range = |def: DefId| module.find(&girih_task::loops::ranges::name(&program.defs[def].name)).is_some();
+        let goes_on = |waiting: &Waiting| waiting.call.name == program.defs[waiting.def].name && is_range(waiting.def);
+        let in_order = found.waiting.iter().filter(|waiting| own.contains(&waiting.def) && !goes_on(waiting));
         let named = |defs: &mut dyn Iterator<Item = DefId>| -> HashSet<String> {
             defs.map(|def| program.defs[def].name.to_string()).collect()
         };
@@ -99,11 +102,11 @@ pub(crate) fn base<'n>(name: &'n str, definitions: &HashSet<String>) -> &'n str 
 /// Whether what follows a definition's name in a function's name says that the function is a part of it. A copy, also one that only looks at what it is given, is the
 /// whole definition.
 pub(crate) fn is_part(rest: &str) -> bool {
-    rest.split('.').any(|word| ["part", "lambda", "given", "value"].iter().any(|part| word.starts_with(part)))
+    rest.split('.').any(|word| ["part", "range", "lambda", "given", "value"].iter().any(|part| word.starts_with(part)))
 }
 
 fn is_part_name(word: &str) -> bool {
-    ["part", "look", "lambda", "given", "value", "girih"].iter().any(|part| word.starts_with(part))
+    ["part", "range", "look", "lambda", "given", "value", "girih"].iter().any(|part| word.starts_with(part))
 }
 
 fn is_copy_name(word: &str) -> bool {

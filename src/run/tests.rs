@@ -100,7 +100,7 @@ fn memory_that_is_too_little_or_too_much_is_an_error() {
     let too_much = run(SORT, &with(5 << 30)).expect_err("no word says where it would be");
     assert_eq!(too_much.diagnostics[0].code, Code::OverLimit);
     assert!(too_much.diagnostics[0].message.contains("5120 MiB"), "{too_much}");
-    let deep = "def deep(n):\n  if n == 16777215:\n    return 0\n  else:\n    return 1 + deep(n + 1)\n\ndef main():\n  return deep(1)\n";
+    let deep = "def deep(n):\n  if n == 16777215:\n    return 0\n  else:\n    return 1 + 2 * deep(n + 1)\n\ndef main():\n  return deep(1)\n";
     assert_eq!(refused(deep, &with(1 << 20)), Code::TooManyCalls);
 }
 

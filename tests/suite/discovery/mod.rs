@@ -181,7 +181,7 @@ def loop(n: u24, sum: u24) -> u24:
   if n == 0:
     return sum
   else:
-    return loop(n - 1, sum + f(n))
+    return loop(n - 1, sum * 2 + f(n))
 
 def early(n: u24) -> u24:
   if f(n) > 3:
@@ -200,14 +200,25 @@ fn what_stays_in_order_is_said_with_its_place() {
   case.bend:10:17: in `pairs`: `f`, `f`
   case.bend:25:33: in `main`: `early`, `loop`, `pairs`
 calls that wait for others:
-  case.bend:16:12: `loop` needs the result of `f` (16:30)
+  case.bend:16:12: `loop` needs the result of `f` (16:34)
   case.bend:20:12: whether `f` is called depends on the result of `f` (19:6)";
     assert_eq!(found.to_string(), wanted);
 }
 
+/// A loop over a range that carries a sum runs in halves, so nothing in it waits.
+#[test]
+fn ranges_do_not_stay_in_order() {
+    let text = IN_ORDER.replace("sum * 2 + f(n)", "sum + f(n)");
+    let found = Program::from_text("case.bend", &text, &Options::default()).parallelism().expect("it can be run");
+    let halves: Vec<&str> =
+        found.together.iter().filter(|group| group.calls == ["loop", "loop"]).map(|group| &*group.place).collect();
+    assert_eq!(halves, ["case.bend:12:5"]);
+    assert!(found.in_order.iter().all(|waiting| waiting.call != "loop"), "{found}");
+}
+
 #[test]
 fn a_program_of_one_chain_says_that_nothing_runs_at_the_same_time() {
-    let text = "def sum(n, s):\n  switch n:\n    case 0:\n      return s\n    case _:\n      return sum(n-1, s + n)\n\ndef main():\n  return sum(9, 0)\n";
+    let text = "def sum(n, s):\n  switch n:\n    case 0:\n      return s\n    case _:\n      return sum(n-1, s * 2 + n)\n\ndef main():\n  return sum(9, 0)\n";
     let found = Program::from_text("case.bend", text, &Options::default()).parallelism().expect("it can be run");
     assert_eq!(found.to_string(), "no calls run at the same time");
 }

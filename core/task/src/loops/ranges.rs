@@ -11,9 +11,9 @@
 //! begins. (Fisher and Ghuloum, *Parallelizing complex scans and reductions*, 1994.) `f` becomes
 //!
 //! ```text
-//! f(i, sum)          = base(i + step * trip, sum + f.part(i, trip))
-//! f.part(i, length)  = length <= grain ? the sum of so many iterations
-//!                                      : fork f.part(i, length / 2) + f.part(i + step * (length / 2), length - length / 2)
+//! f(i, sum)          = base(i + step * trip, sum + f.range(i, trip))
+//! f.range(i, length)  = length <= grain ? the sum of so many iterations
+//!                                      : fork f.range(i, length / 2) + f.range(i + step * (length / 2), length - length / 2)
 //! ```
 //!
 //! Invariant: a call gives what it gave. A loop that never ends, because the number that is tested passes by, is left as it is.
@@ -33,6 +33,11 @@ const MOST: u32 = 1024;
 /// Iterations of a part whose body has loops of a length that is not known here.
 const LOOPS: u32 = 8;
 
+/// The name of the function of a range's parts.
+pub fn name(function: &str) -> String {
+    format!("{function}.range")
+}
+
 /// Changes all functions of which that is true.
 pub fn ranges(module: &mut Module) {
     let forms: Vec<(FunctionId, Form)> =
@@ -40,9 +45,13 @@ pub fn ranges(module: &mut Module) {
     let weights = Weights::of(module, &forms);
     for (id, form) in forms {
         let grain = weights.grain(&form.function, form.around);
+        let mut wanted = name(&module.functions[id].name);
+        while module.find(&wanted).is_some() {
+            wanted.push('2');
+        }
         let part = module.functions.next_id();
         module.functions[id] = split::whole(&module.functions[id], &form, part);
-        module.functions.push(split::part(form, part, grain));
+        module.functions.push(split::part(form, (part, &wanted), grain));
     }
 }
 

@@ -189,5 +189,5 @@ fn @digits(%n: u32, %k: u32) -> u32 {
     let source = source.replacen("fn @g", "fn @x", 1).replace("fn @h", "fn @g");
     let (ended, printed) = changed(&source, &calls()).expect("it is a range");
     assert!(ended >= 10, "{ended}\n{printed}");
-    assert!(printed.contains("fork @g.part"), "{printed}");
+    assert!(printed.contains("fork @g.range"), "{printed}");
 }

@@ -197,12 +197,12 @@ fn at_the_end(b: &mut Builder, form: &Form, last: &[ValueId]) -> Vec<ValueId> {
 
 /// The function of parts of a range: parameters are the numbers that are no sums, those of the function that the loop reads, and how many iterations
 /// there are.
-pub(super) fn part(form: Form, id: FunctionId, grain: u32) -> Function {
+pub(super) fn part(form: Form, (id, name): (FunctionId, &str), grain: u32) -> Function {
     let results = sums(&form);
     let ops = ops(&form);
     let mut function = form.function.clone();
     let span = function.span;
-    function.name = Name::from(format!("{}.part", function.name));
+    function.name = Name::from(name);
     function.results = results.clone();
     let mut params = vec![];
     let mut starts = vec![];
