@@ -95,7 +95,7 @@ impl Profile {
     ) -> Result<Profile, Vec<Diagnostic>> {
         let code = Code::new(program)?;
         let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-        let direct = girih_task::compile_for_threads(&code, &roots)?;
+        let direct = girih_task::compile_in_order(&code, &roots)?;
         let (names, labels) = labels(code.program(), &direct.module);
         let tasks = girih_runtime::TaskOptions { profile: Some(labels.into()), ..task_options(options) };
         let mut runner = cpu::runner(&direct.module, &tasks).map_err(|error| vec![error])?;

@@ -31,6 +31,7 @@ pub use refusal::{Failure, Refusal};
 use discover::{Discovered, discover};
 use flow::{Callee, Flow, Instance, LambdaRef, Precision, Root, What, flow_with};
 use girih_base::diag::Diagnostic;
+use girih_ir::{Module, Verified};
 use girih_term::DefId;
 use girih_term::code::Code;
 use lower::Direct;
@@ -52,6 +53,14 @@ pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
 /// # Errors
 /// If one reaches something that only nets can run.
 pub fn compile_for_threads(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
+    lowered(code, roots, true).and_then(in_halves)
+}
+
+/// The same for one thread that counts calls: loops over ranges stay loops.
+///
+/// # Errors
+/// If one reaches something that only nets can run.
+pub fn compile_in_order(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
     lowered(code, roots, true)
 }
 
@@ -60,7 +69,14 @@ pub fn compile_for_threads(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Di
 /// # Errors
 /// If one reaches something that only nets can run.
 pub fn compile_for_lanes(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
-    lowered(code, roots, false)
+    lowered(code, roots, false).and_then(in_halves)
+}
+
+/// Loops over ranges become recursion.
+fn in_halves(direct: Direct) -> Result<Direct, Vec<Diagnostic>> {
+    let mut module = Module::clone(&direct.module);
+    loops::ranges::ranges(&mut module);
+    Ok(Direct { module: Verified::by_passes(module)?, ..direct })
 }
 
 fn lowered(code: &Code, roots: &[Root], for_threads: bool) -> Result<Direct, Vec<Diagnostic>> {

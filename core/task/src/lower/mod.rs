@@ -51,7 +51,6 @@ mod writer;
 
 use super::discover::{Discovered, Place};
 use super::flow::{Callee, Flow, Instance, LambdaRef, Outside, Root, Set, ShapeId, Site, What};
-use super::loops::ranges::ranges;
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_base::name::Name;
@@ -263,7 +262,6 @@ pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], for_threads: bool)
     let Lowering { mut module, traps, tables, .. } = lowering;
     let exported: Vec<FunctionId> = roots.iter().map(|root| root.function).chain([entry, apply, force]).collect();
     wraparound::wrap_late(&mut module, &exported);
-    ranges(&mut module);
     Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host, roots })
 }
 
