@@ -393,7 +393,10 @@ async function looks(browser) {
     await page.selectOption("#device", "worker");
     for (const name of ["sort.bend", "softmax.py", "softmax.gir", "square.hvm"]) {
       await page.selectOption("#examples", String(examples.findIndex(({ file }) => file.endsWith(`web/examples/${name}`))));
-      const colours = await page.locator(".cm-line span").evaluateAll((words) => words.map((word) => getComputedStyle(word).color));
+      // The language's words get their colours when its parser has been loaded.
+      const words = page.locator(".cm-line span");
+      await words.nth(name.endsWith(".hvm") ? 1 : 7).waitFor({ state: "attached" });
+      const colours = await words.evaluateAll((words) => words.map((word) => getComputedStyle(word).color));
       assert.ok(new Set(colours).size >= (name.endsWith(".hvm") ? 2 : 4), `${name}: ${[...new Set(colours)]}`);
       await answered(page, "check", 1);
       const [wide, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
