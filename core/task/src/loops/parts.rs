@@ -80,6 +80,9 @@ impl<'m> Places<'m> {
         found: &mut Option<Op>,
     ) -> Option<Option<ValueId>> {
         let inst = &self.function.insts[user];
+        let is_op = (search.is_op)(inst.op)
+            && inst.ty == Some(Type::Scalar(search.ty))
+            && found.is_none_or(|found| found == inst.op);
         match inst.op {
             Op::Return | Op::Break => Some(None),
             Op::Continue => (search.carried == Some(position)).then_some(None),
@@ -88,14 +91,11 @@ impl<'m> Places<'m> {
                 let is_choice = matches!(around.op, Op::If | Op::Switch);
                 is_choice.then(|| around.results.get(position).copied())
             }
-            op if (search.is_op)(op)
-                && inst.ty == Some(Type::Scalar(search.ty))
-                && found.is_none_or(|found| found == op) =>
-            {
-                *found = Some(op);
+            _no_rule if is_op => {
+                *found = Some(inst.op);
                 Some(inst.results.first().copied())
             }
-            _other => None,
+            _no_rule => None,
         }
     }
 
@@ -140,7 +140,7 @@ impl<'m> Places<'m> {
                         return None;
                     }
                 }
-                _branches => {
+                _no_rule => {
                     let ways: Option<Vec<Way>> =
                         inst.regions.iter().map(|inner| self.paths(value, *inner, 0, uses, search)).collect();
                     let falls = ways?.into_iter().filter_map(|way| match way {

@@ -114,7 +114,7 @@ pub(super) fn neutral(op: Op) -> u64 {
     match op {
         Op::Mul => 1,
         Op::And => u64::from(u32::MAX),
-        _sum => 0,
+        _no_rule => 0,
     }
 }
 
@@ -136,7 +136,7 @@ fn as_loop(function: &Function, id: FunctionId) -> Option<(Function, InstId)> {
     let join = match function.insts[call].op {
         Op::Call => call,
         Op::Fork => joined(function, call)?,
-        _other => return None,
+        _no_rule => return None,
     };
     let result = *function.insts[join].results.first()?;
     let mut op = None;
@@ -242,7 +242,7 @@ fn again(function: &Function, body: RegionId, ending: &HashSet<InstId>) -> Optio
     in_loop(function, body, &mut |_, id| match function.insts[id].op {
         Op::Continue => again.push(id),
         Op::Break | Op::While | Op::Return | Op::Tail if !ending.contains(&id) => is_fine = false,
-        _other => {}
+        _no_rule => {}
     });
     (is_fine && !again.is_empty()).then_some(again)
 }
@@ -296,7 +296,7 @@ fn step(function: &Function, param: ValueId, value: ValueId) -> Option<(i64, boo
     match inst.op {
         Op::Add => Some((by, masked)),
         Op::Sub => Some((-by, masked)),
-        _other => None,
+        _no_rule => None,
     }
 }
 
@@ -323,26 +323,26 @@ fn exit(
         Def::Argument(region, at) => region == body && matches!(roles[at as usize], Role::Stays),
         Def::Result(..) | Def::Specialisation(_) | Def::Memory(_) => false,
     };
-    let mirrored = |op| match op {
+    let mirrored = |op: Op| match op {
         Op::Lt => Op::Gt,
         Op::Le => Op::Ge,
         Op::Gt => Op::Lt,
         Op::Ge => Op::Le,
-        other => other,
+        _no_rule => op,
     };
     let (induction, with, test) = match (induction(x), induction(y)) {
         (Some(at), None) if stays(y) => (at, y, inst.op),
         (None, Some(at)) if stays(x) => (at, x, mirrored(inst.op)),
         _neither => return None,
     };
-    let opposite = |op| match op {
+    let opposite = |op: Op| match op {
         Op::Lt => Op::Ge,
         Op::Le => Op::Gt,
         Op::Gt => Op::Le,
         Op::Ge => Op::Lt,
         Op::Eq => Op::Ne,
         Op::Ne => Op::Eq,
-        other => other,
+        _no_rule => op,
     };
     let test = if ends == 0 { test } else { opposite(test) };
     let Role::Induction { step, .. } = roles[induction] else { return None };
@@ -355,7 +355,7 @@ fn exit(
         (Op::Le, true) => one || known.is_some_and(|k| k as i64 >= -step - 1),
         (Op::Ge, false) => one || known.is_some_and(|k| k as i64 <= LOW as i64 + 1 - step),
         (Op::Gt, false) => one || known.is_some_and(|k| k as i64 <= LOW as i64 - step),
-        _other => false,
+        _no_rule => false,
     };
     is_met.then_some(Exit { test, induction, with, branch, ends })
 }
