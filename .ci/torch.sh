@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of `girih.torch` with PyTorch 2.11, on the processor and on the software driver at once. PyTorch comes from PyPI into a virtual environment
 # outside of the repository (GIRIH_TOOLS, or the user's cache), once; empty libraries stand in for NVIDIA's. Needs maturin: `. .ci/python-tools.sh`.
+# `.ci/torch.sh prepare` only makes the environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +15,8 @@ if [ ! -e "$torch/ready-2" ]; then
   "$python" python/tests/pytorch/stub_libraries.py "$torch/stubs"
   touch "$torch/ready-2"
 fi
+
+if [ "${1:-}" = prepare ]; then exit 0; fi
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT

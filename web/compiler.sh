@@ -31,7 +31,8 @@ web_bindgen() {
   if [ "$("$bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
     bindgen="$tools/bin/wasm-bindgen"
     if [ "$("$bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
-      cargo install wasm-bindgen-cli --version "$version" --root "$tools"
+      # It runs for seconds, so optimising it for minutes does not pay.
+      CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install wasm-bindgen-cli --version "$version" --root "$tools"
     fi
   fi
   "$bindgen" --target web --no-typescript --out-dir "$2" --out-name compiler "$1"
