@@ -114,6 +114,7 @@ impl Offer {
             | Feature::ExactConversions
             | Feature::RoundedConversions
             | Feature::TotalDivision
+            | Feature::SignedRemainder
             | Feature::MulHi
             | Feature::Denormals
             | Feature::AsyncCopy

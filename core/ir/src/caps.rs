@@ -37,6 +37,7 @@ features! {
     ExactConversions "exact_conversions" "float to integer saturates and NaN gives 0 natively; otherwise guarded";
     RoundedConversions "rounded_conversions" "a number rounded to `f16` stays rounded when it is converted back; otherwise it is rounded beforehand";
     TotalDivision "total_division" "integer division by zero is defined as the IR says; otherwise guarded";
+    SignedRemainder "signed_remainder" "remainders of negative integers natively; otherwise from quotients, since SPIR-V and HLSL leave them undefined";
     MulHi "mulhi" "the upper half of 32-bit products natively; otherwise rewritten";
     StrictFloats "strict_floats" "float operations are neither contracted nor reordered";
     Denormals "denormals" "denormal `f32` numbers are kept";
@@ -211,6 +212,7 @@ impl Caps {
             Feature::ExactDivision,
             Feature::ExactConversions,
             Feature::RoundedConversions,
+            Feature::SignedRemainder,
             Feature::MulHi,
             Feature::StrictFloats,
             Feature::Denormals,
@@ -272,6 +274,7 @@ impl Caps {
             Feature::ExactDivision,
             Feature::ExactConversions,
             Feature::RoundedConversions,
+            Feature::SignedRemainder,
             Feature::MulHi,
             Feature::StrictFloats,
             Feature::Denormals,

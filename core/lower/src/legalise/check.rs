@@ -151,6 +151,7 @@ impl Rules<'_> {
         let bad = match inst.op {
             // All lanes of a vector are shifted by one constant.
             Op::Shl | Op::Shr => !self.comes_from(inst.operands[1], &[Op::And, Op::Splat]),
+            Op::Rem if ty.is_signed() && ty.is_integer() && lacks(Feature::SignedRemainder) => true,
             Op::Div | Op::Rem if ty.is_integer() => {
                 lacks(Feature::TotalDivision) && !self.comes_from(inst.operands[1], &[Op::Select])
             }

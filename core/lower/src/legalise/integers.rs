@@ -2,7 +2,7 @@
 //! counts of 64 bits.
 //!
 //! Invariant: afterwards counts of shifts are below the width, divisors are neither zero nor the -1 that overflows (unless
-//! the device's division is total), bit counts are of 32 bits, and `mad` on integers, comparisons of truth values are gone.
+//! the device's division is total), remainders are those of numbers without a sign (unless the device has others), bit counts are of 32 bits, and `mad` on integers, comparisons of truth values are gone.
 
 use super::Context;
 use super::emit::Emit;
@@ -36,6 +36,13 @@ impl Pass for Integers<'_, '_> {
             Op::Shl | Op::Shr => {
                 let count = b.and_bits(operands[1], u64::from(ty.bits() - 1));
                 b.rewrite(inst, inst.op, inst.ty, &[operands[0], count])[0]
+            }
+            Op::Rem if ty.is_signed() && !caps.has(Feature::SignedRemainder) => {
+                let total = caps.has(Feature::TotalDivision);
+                let divisor = if total { operands[1] } else { divisor(b, ty, operands[0], operands[1]) };
+                let quotient = b.same(Op::Div, &[operands[0], divisor]);
+                let whole = b.mul(quotient, divisor);
+                b.sub(operands[0], whole)
             }
             Op::Div | Op::Rem if !caps.has(Feature::TotalDivision) => {
                 let divisor = divisor(b, ty, operands[0], operands[1]);

@@ -1,6 +1,6 @@
 //! Every scalar operation on every type at the edges, on every profile.
 
-use super::{Setting, agree, edges, pack, parse, printed, profiles, run, unpack};
+use super::{Setting, agree, edges, pack, parse, printed, profiles, run, same_everywhere, unpack};
 use girih_base::diag::Code;
 use girih_ir::groups::{approximations, compares, integer_arithmetic, library, plain_arithmetic, roundings};
 use girih_ir::ops::{Class, Pattern, Suffix};
@@ -207,4 +207,26 @@ fn the_library() {
 #[test]
 fn approximations() {
     check(|op| matches!(op, approximations!()));
+}
+
+/// SPIR-V and HLSL leave remainders of negative integers undefined, so shading languages get quotients.
+#[test]
+fn remainders_of_negative_numbers_come_from_quotients() {
+    for ty in [Scalar::I32, Scalar::I64] {
+        let source = format!(
+            "kernel @k(%m: buffer, %to: buffer) workgroup(8) {{\n  %i = local_index\n  %a = load.{ty} %m[%i]\n  \
+             store.{ty} %to[%i], (rem.{ty} %a, 5)\n  store.{ty} %to[%i + 8], (rem.{ty} %a, (load.{ty} %m[%i + 8]))\n}}\n"
+        );
+        let numbers: Vec<u64> =
+            [-7i64, -5, -1, 0, 9, i64::MIN, i64::MAX, i64::from(i32::MIN), 3, -5, 0, -1, 4, -1, -1, -1]
+                .map(|number| number as u64 & ty.mask())
+                .to_vec();
+        let size = ty.bytes() as usize;
+        same_everywhere(&source, 1, &[pack(&numbers, ty), vec![0; 16 * size]], &[], |_| 32);
+        let module = parse(&source);
+        for caps in profiles().into_iter().filter(|caps| !caps.has(Feature::SignedRemainder)) {
+            let printed = printed(&module, &caps);
+            assert!(!printed.contains("rem.i"), "{}: {printed}", caps.name);
+        }
+    }
 }
