@@ -38,8 +38,8 @@ impl Pass for Integers<'_, '_> {
                 b.rewrite(inst, inst.op, inst.ty, &[operands[0], count])[0]
             }
             Op::Rem if ty.is_signed() && !caps.has(Feature::SignedRemainder) => {
-                let total = caps.has(Feature::TotalDivision);
-                let divisor = if total { operands[1] } else { divisor(b, ty, operands[0], operands[1]) };
+                // Also where the quotient is defined: what is left of a division by 0 is 0.
+                let divisor = divisor(b, ty, operands[0], operands[1]);
                 let quotient = b.same(Op::Div, &[operands[0], divisor]);
                 let whole = b.mul(quotient, divisor);
                 b.sub(operands[0], whole)
