@@ -9,7 +9,7 @@
 //!
 //! Invariant: the function gives the same number for the same arguments.
 
-use super::{enter_loop, walk_regions, whole_loop};
+use super::{enter_loop, neutral, walk_regions, whole_loop};
 use girih_base::hash::FastMap;
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, Value, ValueId};
 
@@ -31,16 +31,6 @@ pub(crate) fn accumulate(module: &mut Module) {
             change(&mut looped, &found);
             *function = looped;
         }
-    }
-}
-
-/// The number that an operation does not change anything with.
-fn neutral(op: Op) -> Option<u64> {
-    match op {
-        Op::Add | Op::Or | Op::Xor => Some(0),
-        Op::Mul => Some(1),
-        Op::And => Some(u64::from(u32::MAX)),
-        _no_rule => None,
     }
 }
 

@@ -64,8 +64,18 @@ fn enter_loop(function: &mut Function) -> InstId {
     around
 }
 
+/// The number that an operation does not change anything with; none if it is not associative and commutative.
+fn neutral(op: Op) -> Option<u64> {
+    match op {
+        Op::Add | Op::Or | Op::Xor => Some(0),
+        Op::Mul => Some(1),
+        Op::And => Some(u64::from(u32::MAX)),
+        _no_rule => None,
+    }
+}
+
 /// More results of an instruction.
-fn add_results(function: &mut Function, inst: InstId, types: &[Type]) -> Vec<ValueId> {
+pub(crate) fn add_results(function: &mut Function, inst: InstId, types: &[Type]) -> Vec<ValueId> {
     let first = function.insts[inst].results.len() as u32;
     let values: Vec<ValueId> = (first..)
         .zip(types)

@@ -6,10 +6,10 @@
 //! Invariant: a call gives what it gave, and traps with the code with which it trapped.
 
 use crate::forkjoin::framed;
-use crate::loops::whole_loop;
+use crate::loops::{add_results, whole_loop};
 use girih_base::idx::IndexVec;
 use girih_ir::attrs::Attr;
-use girih_ir::{Builder, Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, Value, ValueId};
+use girih_ir::{Builder, Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, ValueId};
 use std::collections::{BTreeSet, HashSet};
 
 /// Changes all functions of a module that `entry` gets to.
@@ -111,7 +111,7 @@ fn check_calls(b: &mut Builder, plain: &HashSet<FunctionId>, codes: &IndexVec<Fu
         if codes[callee].is_empty() {
             continue;
         }
-        let code = add_result(&mut b.function, call, Type::U32);
+        let code = add_results(&mut b.function, call, &[Type::U32])[0];
         trap_behind(b, (region, call), code, &codes[callee]);
     }
 }
@@ -158,7 +158,7 @@ fn out_of_loop(b: &mut Builder, region: RegionId, around: InstId) {
     for (inner, trap) in traps {
         leave_instead(b, (inner, trap), Op::Break, &types);
     }
-    let code = add_result(&mut b.function, around, Type::U32);
+    let code = add_results(&mut b.function, around, &[Type::U32])[0];
     trap_behind(b, (region, around), code, &codes);
 }
 
@@ -191,13 +191,6 @@ fn leave_instead(b: &mut Builder, (region, trap): (RegionId, InstId), end: Op, t
     branch.regions.extend([leaves, stays]);
     b.function.insts[trap] = branch;
     debug_assert!(b.function.regions[region].insts.contains(&trap));
-}
-
-fn add_result(function: &mut Function, inst: InstId, ty: Type) -> ValueId {
-    let position = function.insts[inst].results.len() as u32;
-    let value = function.values.push(Value { ty, name: None, def: Def::Result(inst, position) });
-    function.insts[inst].results.push(value);
-    value
 }
 
 /// The instructions of a loop's body, or of a function, that are not inside of another loop, as far as they are asked for.

@@ -106,16 +106,12 @@ impl Form {
 }
 
 fn is_op(op: Op) -> bool {
-    matches!(op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor)
+    super::super::neutral(op).is_some()
 }
 
-/// The number that an operation does not change anything with.
+/// The number from which a sum by an operation begins.
 pub(super) fn neutral(op: Op) -> u64 {
-    match op {
-        Op::Mul => 1,
-        Op::And => u64::from(u32::MAX),
-        _no_rule => 0,
-    }
+    super::super::neutral(op).unwrap_or(0)
 }
 
 /// A function that calls itself once as a loop that carries the sum.
