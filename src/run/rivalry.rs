@@ -210,12 +210,18 @@ impl Executable {
     /// Another run on the processor begins with a new heap: the one before may have been stopped at any point, and what it has computed
     /// of definitions would spare this one the work.
     fn reopen(&mut self) -> Result<(), Error> {
-        if std::mem::replace(&mut self.has_run, true)
-            && self.choice.card.is_none()
-            && let Engine::Compiled(direct, runner) = &mut self.engine
-        {
-            let opened = runner::open(&RunDevice::Cpu, &direct.module, &tasks(&self.options));
-            *runner = opened.map_err(|error| Error::new(self.sources.clone(), vec![error]))?.runner;
+        if !std::mem::replace(&mut self.has_run, true) || self.choice.card.is_some() {
+            return Ok(());
+        }
+        match std::mem::replace(&mut self.engine, Engine::Away) {
+            Engine::Compiled(direct, runner) => {
+                // The old heap goes first: then the new one has its memory, which the system need not clear again.
+                drop(runner);
+                let opened = runner::open(&RunDevice::Cpu, &direct.module, &tasks(&self.options));
+                let opened = opened.map_err(|error| Error::new(self.sources.clone(), vec![error]))?;
+                self.engine = Engine::Compiled(direct, opened.runner);
+            }
+            engine => self.engine = engine,
         }
         Ok(())
     }

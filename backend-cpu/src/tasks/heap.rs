@@ -77,7 +77,7 @@ impl Heap {
     ) -> Result<Heap, Diagnostic> {
         let limit = (bytes / UNIT).min(MOST_UNITS - 1);
         let length = ((limit + 1) * UNIT) as usize;
-        let memory = Reserved::low(length).map_err(|error| {
+        let memory = Reserved::for_cells(length).map_err(|error| {
             let message = format!("the system reserves no {} MiB for cells: {error}", length >> 20);
             Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow less with `--memory`")
         })?;

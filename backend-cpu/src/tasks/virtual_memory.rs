@@ -5,17 +5,17 @@
 //! programs take to fill it. The system may take it back meanwhile.
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-use low::Low;
+use kept::Kept;
 use memmap2::{MmapOptions, MmapRaw};
 use std::io;
 
 /// A range of addresses.
 pub(super) enum Reserved {
-    /// Anywhere; given back when it is dropped.
+    /// Given back when it is dropped.
     Map(MmapRaw),
-    /// At a low address; kept for the next one when it is dropped. None while that is done.
+    /// Kept for the next one when it is dropped. None while that is done.
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-    Low(Option<Low>),
+    Kept(Option<Kept>),
 }
 
 impl Reserved {
@@ -24,11 +24,11 @@ impl Reserved {
         Ok(Reserved::Map(MmapOptions::new().len(bytes).no_reserve_swap().map_anon()?.into()))
     }
 
-    /// So many bytes, at a low address if possible. Earlier runs may have left something in them.
-    pub fn low(bytes: usize) -> io::Result<Reserved> {
+    /// So many bytes for cells, at a low address if possible. Earlier runs may have left something in them.
+    pub fn for_cells(bytes: usize) -> io::Result<Reserved> {
         #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-        if let Some(low) = Low::kept(bytes).or_else(|| Low::new(bytes)) {
-            return Ok(Reserved::Low(Some(low)));
+        if let Some(kept) = Kept::of(bytes).or_else(|| Kept::new(bytes)) {
+            return Ok(Reserved::Kept(Some(kept)));
         }
         Reserved::anywhere(bytes)
     }
@@ -38,7 +38,7 @@ impl Reserved {
         match self {
             Reserved::Map(map) => map.as_mut_ptr(),
             #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-            Reserved::Low(low) => low.as_ref().map_or(std::ptr::null_mut(), Low::start),
+            Reserved::Kept(kept) => kept.as_ref().map_or(std::ptr::null_mut(), Kept::start),
         }
     }
 }
@@ -46,53 +46,58 @@ impl Reserved {
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 impl Drop for Reserved {
     fn drop(&mut self) {
-        if let Reserved::Low(low) = self
-            && let Some(low) = low.take()
+        if let Reserved::Kept(kept) = self
+            && let Some(kept) = kept.take()
         {
-            low.keep();
+            kept.keep();
         }
     }
 }
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-mod low {
+mod kept {
     use std::sync::{Mutex, PoisonError};
 
     /// Low addresses that are mostly free.
     const PLACES: [usize; 3] = [0x1000_0000, 0x3000_0000, 0x6000_0000];
 
     /// The memory of the last run that has ended.
-    static KEPT: Mutex<Option<Low>> = Mutex::new(None);
+    static LAST: Mutex<Option<Kept>> = Mutex::new(None);
 
     /// So many bytes at an address; given back when it is dropped.
-    pub struct Low(*mut u8, usize);
+    pub struct Kept(*mut u8, usize);
 
     // SAFETY: it is no more than a range of addresses; whoever touches them sees to the rest.
     #[allow(unsafe_code)]
-    unsafe impl Send for Low {}
+    unsafe impl Send for Kept {}
     // SAFETY: as above.
     #[allow(unsafe_code)]
-    unsafe impl Sync for Low {}
+    unsafe impl Sync for Kept {}
 
-    impl Low {
-        /// So many bytes at the first of the places where nothing is.
-        pub fn new(bytes: usize) -> Option<Low> {
-            PLACES.iter().find_map(|place| at(*place, bytes))
+    impl Kept {
+        /// So many bytes at the first of the low places where nothing is, or else where the system likes.
+        pub fn new(bytes: usize) -> Option<Kept> {
+            PLACES.iter().find_map(|place| at(*place, bytes)).or_else(|| mapped(0, bytes, 0))
         }
 
         /// What was kept, if it is of so many bytes. If not, it is given back.
-        pub fn kept(bytes: usize) -> Option<Low> {
-            let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
-            kept.filter(|kept| kept.1 == bytes)
+        pub fn of(bytes: usize) -> Option<Kept> {
+            let last = LAST.lock().unwrap_or_else(PoisonError::into_inner).take();
+            last.filter(|last| last.1 == bytes)
         }
 
-        /// Keeps it for who wants as many bytes next. The system may take its pages.
+        /// Keeps it for who wants as many bytes next, unless something lower is kept. The system may take its pages.
         #[allow(unsafe_code)]
         pub fn keep(self) {
             // SAFETY: these are the bytes of the mapping, whose contents nobody needs any more.
             let _ = unsafe { libc::madvise(self.0.cast(), self.1, libc::MADV_FREE) };
-            let before = KEPT.lock().unwrap_or_else(PoisonError::into_inner).replace(self);
-            drop(before);
+            let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+            let given_back = match &*last {
+                Some(lower) if lower.1 == self.1 && lower.0 < self.0 => Some(self),
+                Some(_) | None => last.replace(self),
+            };
+            drop(last);
+            drop(given_back);
         }
 
         pub fn start(&self) -> *mut u8 {
@@ -100,7 +105,7 @@ mod low {
         }
     }
 
-    impl Drop for Low {
+    impl Drop for Kept {
         #[allow(unsafe_code)]
         fn drop(&mut self) {
             // SAFETY: it is a mapping of its own, and whoever has used it is gone.
@@ -109,20 +114,25 @@ mod low {
     }
 
     /// So many bytes at an address, if nothing is there.
+    fn at(place: usize, bytes: usize) -> Option<Kept> {
+        // Old kernels take the address for a wish.
+        mapped(place, bytes, libc::MAP_FIXED_NOREPLACE).filter(|mapped| mapped.0.addr() == place)
+    }
+
+    /// A new mapping of so many bytes.
     #[allow(unsafe_code)]
-    fn at(place: usize, bytes: usize) -> Option<Low> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
-        let wanted = std::ptr::without_provenance_mut(place);
+    fn mapped(wanted: usize, bytes: usize, flags: libc::c_int) -> Option<Kept> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | flags;
+        let wanted = std::ptr::without_provenance_mut(wanted);
         // SAFETY: a new mapping, which replaces none.
         let got = unsafe { libc::mmap(wanted, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
         if got == libc::MAP_FAILED {
             return None;
         }
-        let reserved = Low(got.cast(), bytes);
+        let mapped = Kept(got.cast(), bytes);
         // Fewer and larger pages, if the system likes; it makes no difference but in time.
         // SAFETY: these are the bytes of the mapping.
         let _ = unsafe { libc::madvise(got, bytes, libc::MADV_HUGEPAGE) };
-        // Old kernels take the address for a wish.
-        (got.addr() == place).then_some(reserved)
+        Some(mapped)
     }
 }
