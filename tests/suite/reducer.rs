@@ -106,6 +106,20 @@ fn reducers_do_what_the_evaluator_does() {
     assert!(same >= share.least(30), "only {same} are the same");
 }
 
+/// Operations that are functions, written in two ways.
+const EXTREMES: &str = "def greater(a: u24, b: u24) -> u24:
+  if a > b:
+    return a
+  else:
+    return b
+
+def smaller(a: u24, b: u24) -> u24:
+  if a >= b:
+    return b
+  return a
+
+";
+
 /// Writes random functions.
 struct Writer(Random);
 
@@ -133,33 +147,73 @@ impl Writer {
         let (a, op, b) = (self.number(1), self.one_of(&["<", ">", "==", "!="]), self.number(1));
         format!("{a} {op} {b}")
     }
+    /// A call of one of so many functions.
+    fn call(&mut self, functions: usize) -> String {
+        let (f, x, y) = (self.below(functions), self.number(1), self.number(1));
+        let step = 1 + self.below(2);
+        format!("f{f}(d - {step}, {x}, {y})")
+    }
     /// Something that is put together of calls and numbers by one operation.
     fn together(&mut self, op: &str, functions: usize) -> String {
         let parts = (0..1 + self.below(3)).map(|_| match self.below(4) {
             0 => self.number(1),
-            _call => {
-                let (f, x, y) = (self.below(functions), self.number(1), self.number(1));
-                let step = 1 + self.below(2);
-                format!("f{f}(d - {step}, {x}, {y})")
-            }
+            _call => self.call(functions),
         });
-        parts.collect::<Vec<_>>().join(&format!(" {op} "))
+        let parts: Vec<String> = parts.collect();
+        joined(op, &parts)
+    }
+    /// The same of calls that give pairs, by an operation for each part: lines of a function.
+    fn pairs(&mut self, ops: [&str; 2], functions: usize) -> String {
+        let calls: Vec<String> = (0..1 + self.below(3)).map(|_| self.call(functions)).collect();
+        let mut text = String::new();
+        for (i, call) in calls.iter().enumerate() {
+            text += &format!("      (a{i}, b{i}) = {call}\n");
+        }
+        let [first, second] = [("a", ops[0]), ("b", ops[1])].map(|(name, op)| {
+            let mut parts: Vec<String> = (0..calls.len()).map(|i| format!("{name}{i}")).collect();
+            if self.below(2) == 0 {
+                parts.push(self.number(1));
+            }
+            joined(op, &parts)
+        });
+        format!("{text}      return ({first}, {second})\n")
+    }
+    fn operation(&mut self) -> &'static str {
+        ["+", "+", "^", "|", "&", "greater", "smaller"][self.below(7)]
     }
     /// A program of functions that call each other until a number is used up.
     fn program(&mut self) -> String {
-        let op = self.one_of(&["+", "+", "^", "|", "&"]);
+        let gives_pairs = self.below(3) == 0;
+        let ops = [self.operation(), self.operation()];
         let functions = 1 + self.below(3);
-        let mut text = String::new();
+        let mut text = EXTREMES.to_owned();
         for f in 0..functions {
-            let (leaf, few) = (self.number(2), self.together(op, functions));
-            let (test, many) = (self.test(), self.together(op, functions));
+            let test = self.test();
+            let [few, many] = [(); 2].map(|()| match gives_pairs {
+                true => self.pairs(ops, functions),
+                false => format!("      return {}\n", self.together(ops[0], functions)),
+            });
+            let (ty, leaf) = match gives_pairs {
+                true => ("(u24, u24)", format!("({}, {})", self.number(2), self.number(1))),
+                false => ("u24", self.number(2)),
+            };
             text += &format!(
-                "def f{f}(d: u24, x: u24, y: u24) -> u24:\n  if d < 2:\n    return {leaf}\n  else:\n    if {test}:\n      return {few}\n    else:\n      return {many}\n\n"
+                "def f{f}(d: u24, x: u24, y: u24) -> {ty}:\n  if d < 2:\n    return {leaf}\n  else:\n    if {test}:\n{few}    else:\n{many}\n"
             );
         }
         let (x, y) = (self.below(1 << 24), self.below(100));
         text + &format!("def main():\n  return f0({}, {x}, {y})\n", 5 + self.below(5))
     }
+}
+
+/// Texts put together by an operation, or by a function of two numbers.
+fn joined(op: &str, parts: &[String]) -> String {
+    let (first, others) = parts.split_first().expect("there is one");
+    let is_function = op.starts_with(char::is_alphabetic);
+    others.iter().fold(first.clone(), |text, part| match is_function {
+        true => format!("{op}({part}, {text})"),
+        false => format!("{text} {op} {part}"),
+    })
 }
 
 /// Random functions that call each other, on the processor or on the device that `GIRIH_REDUCER_DEVICE` names; `GIRIH_REDUCER_RANDOM` says how many.

@@ -23,6 +23,7 @@ pub mod readback;
 pub mod reducer;
 mod refusal;
 pub mod run;
+mod simplify;
 mod unboxing;
 mod word;
 
@@ -72,9 +73,10 @@ pub fn compile_for_lanes(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diag
     lowered(code, roots, false).and_then(in_halves)
 }
 
-/// Loops over ranges become recursion.
+/// Small functions become part of others, and loops over ranges become recursion.
 fn in_halves(direct: Direct) -> Result<Direct, Vec<Diagnostic>> {
     let mut module = Module::clone(&direct.module);
+    simplify::simplify(&mut module).map_err(|error| vec![error])?;
     loops::ranges::ranges(&mut module);
     Ok(Direct { module: Verified::by_passes(module)?, ..direct })
 }

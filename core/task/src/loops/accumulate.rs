@@ -11,7 +11,7 @@
 
 use super::{enter_loop, neutral, walk_regions, whole_loop};
 use girih_base::hash::FastMap;
-use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, Value, ValueId};
+use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Scalar, Type, Value, ValueId};
 
 /// Changes all functions of which that is true.
 pub(crate) fn accumulate(module: &mut Module) {
@@ -121,7 +121,7 @@ fn step(
         inst.op == Op::Call && inst.callee() == Some(id)
     };
     let op = function.insts[here(given)?].op;
-    neutral(op)?;
+    neutral(op, Scalar::U32)?;
     let (mut combined, mut with, mut value) = (vec![], vec![], given);
     let call = loop {
         let inst = here(value)?;
@@ -192,7 +192,7 @@ fn descends(function: &Function, found: &Found) -> bool {
 fn change(function: &mut Function, found: &Found) {
     let Some(around) = only_loop(function) else { return };
     let body = function.insts[around].regions[0];
-    let neutral = function.constant(Type::U32, neutral(found.op).unwrap_or(0));
+    let neutral = function.constant(Type::U32, neutral(found.op, Scalar::U32).unwrap_or(0));
     function.insts[around].operands.push(neutral);
     let position = function.regions[body].params.len() as u32;
     let sum = function.values.push(Value { ty: Type::U32, name: None, def: Def::Argument(body, position) });

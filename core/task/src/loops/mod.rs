@@ -16,7 +16,7 @@ pub(crate) mod parts;
 pub mod ranges;
 
 use girih_base::hash::FastMap;
-use girih_ir::{Def, Function, Inst, InstId, Op, RegionId, Type, Value, ValueId};
+use girih_ir::{Def, Function, Inst, InstId, Op, RegionId, Scalar, Type, Value, ValueId};
 
 /// Visits a region and all that are inside of it.
 fn walk_regions(function: &Function, region: RegionId, visit: &mut impl FnMut(RegionId)) {
@@ -64,14 +64,22 @@ fn enter_loop(function: &mut Function) -> InstId {
     around
 }
 
-/// The number that an operation does not change anything with; none if it is not associative and commutative.
-fn neutral(op: Op) -> Option<u64> {
-    match op {
-        Op::Add | Op::Or | Op::Xor => Some(0),
-        Op::Mul => Some(1),
-        Op::And => Some(u64::from(u32::MAX)),
-        _no_rule => None,
-    }
+/// The whole number of 32 bits that an operation does not change anything with; none if it is not associative and commutative.
+pub(crate) fn neutral(op: Op, scalar: Scalar) -> Option<u64> {
+    let (least, most) = match scalar {
+        Scalar::U32 => (u32::MIN, u32::MAX),
+        Scalar::I32 => (i32::MIN as u32, i32::MAX as u32),
+        _other => return None,
+    };
+    let bits = match op {
+        Op::Add | Op::Or | Op::Xor => 0,
+        Op::Mul => 1,
+        Op::And => u32::MAX,
+        Op::Max => least,
+        Op::Min => most,
+        _no_rule => return None,
+    };
+    Some(u64::from(bits))
 }
 
 /// More results of an instruction.

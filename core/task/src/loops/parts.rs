@@ -23,6 +23,8 @@ pub(crate) struct Search<'a> {
     pub ty: Scalar,
     /// The position at which `continue` takes it on, if a loop carries it.
     pub carried: Option<usize>,
+    /// The position at which it ends the function, if that matters.
+    pub given: Option<usize>,
     /// Instructions whose uses do not count: how a loop's last value is used.
     pub ignored: &'a HashSet<InstId>,
 }
@@ -55,6 +57,11 @@ impl<'m> Places<'m> {
         self.region.keys().map(|id| &self.function.insts[*id])
     }
 
+    /// Where a value is used, and as which operand.
+    pub fn uses(&self, value: ValueId) -> impl Iterator<Item = (InstId, usize)> {
+        self.uses.get(&value).into_iter().flatten().copied()
+    }
+
     /// The values that `starts` become part of, they among them; `None` if one is used for anything else, or with another operation than `found`, which
     /// becomes the first one that is met.
     pub fn parts(&self, starts: &[ValueId], search: &Search<'_>, found: &mut Option<Op>) -> Option<HashSet<ValueId>> {
@@ -62,9 +69,9 @@ impl<'m> Places<'m> {
         while let Some(value) = next.pop() {
             if parts.insert(value) {
                 self.is_used_once(value, search).then_some(())?;
-                for (user, position) in self.uses.get(&value).into_iter().flatten() {
-                    if !search.ignored.contains(user) {
-                        next.extend(self.becomes((*user, *position), search, found)?);
+                for (user, position) in self.uses(value) {
+                    if !search.ignored.contains(&user) {
+                        next.extend(self.becomes((user, position), search, found)?);
                     }
                 }
             }
@@ -84,7 +91,7 @@ impl<'m> Places<'m> {
             && inst.ty == Some(Type::Scalar(search.ty))
             && found.is_none_or(|found| found == inst.op);
         match inst.op {
-            Op::Return | Op::Break => Some(None),
+            Op::Return | Op::Break => search.given.is_none_or(|given| given == position).then_some(None),
             Op::Continue => (search.carried == Some(position)).then_some(None),
             Op::Yield => {
                 let around = &self.function.insts[*self.around.get(self.region.get(&user)?)?];

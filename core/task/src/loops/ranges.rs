@@ -4,8 +4,9 @@
 //! A function is changed if it is one loop ([`form`] looks), which carries
 //!
 //! - *inductions*, numbers that go up or down by a constant in each iteration,
-//! - numbers that stay as they are, and
-//! - *sums*: what is put together by one associative and commutative operation each, and used for nothing else,
+//! - numbers that stay as they are,
+//! - *sums*: what is put together by one associative and commutative operation each, and used for nothing else, and
+//! - *chosen* numbers, which go with the largest or smallest of others: the place of a maximum,
 //!
 //! and which ends when a test compares an induction with a number that stays. Then it is known beforehand how many iterations there are, and where each
 //! begins. (Fisher and Ghuloum, *Parallelizing complex scans and reductions*, 1994.) `f` becomes
@@ -19,6 +20,7 @@
 //! Invariant: a call gives what it gave. A loop that never ends, because the number that is tested passes by, is left as it is.
 
 mod form;
+mod recursion;
 mod split;
 
 use form::Form;

@@ -34,8 +34,8 @@ struct Path {
     function: FunctionId,
     names: Names,
     facts: Facts,
-    /// What was put together so far.
-    sum: ValueId,
+    /// What was put together so far of each result.
+    sums: Vec<ValueId>,
     /// Calls of this function, and those that go onto the stack.
     spawns: Vec<Spawn>,
     pushes: Vec<Spawn>,
@@ -49,7 +49,7 @@ struct Rest<'a> {
     next: Option<&'a Rest<'a>>,
 }
 
-/// A lane's state behind a step: the head, how many entries the stack has, the sum, the arguments.
+/// A lane's state behind a step: the head, how many entries the stack has, the sums, the arguments.
 pub(super) struct State {
     pub words: Vec<ValueId>,
 }
@@ -84,7 +84,7 @@ impl<'m> StepWriter<'m> {
     pub fn step(
         &mut self,
         entry: FunctionId,
-        (depth, sum): (ValueId, ValueId),
+        (depth, sums): (ValueId, &[ValueId]),
         words: &[ValueId],
     ) -> Result<State, Refusal> {
         let function = &self.module.functions[entry];
@@ -94,7 +94,7 @@ impl<'m> StepWriter<'m> {
             function: entry,
             names: Names::default(),
             facts: Facts::default(),
-            sum,
+            sums: sums.to_vec(),
             spawns: vec![],
             pushes: vec![],
         };
@@ -104,7 +104,7 @@ impl<'m> StepWriter<'m> {
 
     /// Types of a state's words.
     pub fn types(&self) -> Vec<Type> {
-        vec![Type::U32; 2 + self.lane.width as usize]
+        vec![Type::U32; 1 + self.found.monoids.len() + self.lane.width as usize]
     }
 
     fn begin(&mut self, call: Spawn, depth: ValueId, mut path: Path) -> Result<Vec<ValueId>, Refusal> {
@@ -129,11 +129,11 @@ impl<'m> StepWriter<'m> {
         for (i, id) in insts.iter().enumerate() {
             let inst = &function.insts[*id];
             self.b.span = inst.span;
-            let is_part = inst.results.iter().any(|result| self.found.is_part(path.function, *result));
+            let part = inst.results.iter().find_map(|result| self.found.part(path.function, *result));
             let behind = |results| Rest { results, insts: &insts[i + 1..], next: rest };
             match inst.op {
                 Op::Return => {
-                    self.add_up(&inst.operands, &mut path);
+                    self.add_up_all(&inst.operands, &mut path);
                     return self.end(depth, path);
                 }
                 Op::Yield => {
@@ -150,11 +150,13 @@ impl<'m> StepWriter<'m> {
                 }
                 Op::Join => {}
                 Op::TrapIf => return self.trap(inst, &behind(&[]), depth, path),
-                Op::If | Op::Switch if is_part || self.leaves(function, inst) => {
+                Op::If | Op::Switch if part.is_some() || self.leaves(function, inst) => {
                     return self.choice(inst, &behind(&inst.results), depth, path);
                 }
-                _put_together if is_part => self.add_up(&inst.operands, &mut path),
-                _stays => self.copy(*id, &mut path)?,
+                _other => match part {
+                    Some(position) => self.add_up(position, &inst.operands, &mut path),
+                    None => self.copy(*id, &mut path)?,
+                },
             }
         }
         Err(Refusal::new("its code ends nowhere"))
@@ -191,26 +193,33 @@ impl<'m> StepWriter<'m> {
         if self.left < 0 { Err(Refusal::new("its steps are too long")) } else { Ok(()) }
     }
 
-    /// Operands that are no parts themselves are added up here.
-    fn add_up(&mut self, operands: &[ValueId], path: &mut Path) {
-        let monoid = self.found.monoid;
+    /// What a function gives is added up, as far as it is no part.
+    fn add_up_all(&mut self, given: &[ValueId], path: &mut Path) {
+        for (position, value) in given.iter().enumerate() {
+            self.add_up(position, &[*value], path);
+        }
+    }
+    /// Operands that are no parts themselves are added up here, to the sum of a result.
+    fn add_up(&mut self, position: usize, operands: &[ValueId], path: &mut Path) {
+        let monoid = self.found.monoids[position];
         for operand in operands {
             let changes = match self.module.functions[path.function].as_constant(*operand) {
-                Some(bits) => bits != u64::from(monoid.neutral()),
-                None => !self.found.is_part(path.function, *operand),
+                Some(bits) => bits as u32 ^ monoid.turn() != monoid.neutral(),
+                None => self.found.part(path.function, *operand).is_none(),
             };
             if changes {
                 let value = self.value(*operand, path);
                 let word = word::close(&mut self.b, value);
-                path.sum = self.b.op(monoid.op(), Type::U32, &[path.sum, word]);
+                let word = monoid.turned(&mut self.b, word);
+                path.sums[position] = self.b.op(monoid.op(), Type::U32, &[path.sums[position], word]);
             }
         }
     }
     /// An arm gives its results.
     fn give(&mut self, results: &[ValueId], operands: &[ValueId], path: &mut Path) {
         for (result, operand) in results.iter().zip(operands) {
-            if self.found.is_part(path.function, *result) {
-                self.add_up(&[*operand], path);
+            if let Some(position) = self.found.part(path.function, *result) {
+                self.add_up(position, &[*operand], path);
             } else {
                 let value = self.value(*operand, path);
                 path.names.set(*result, vec![value]);
@@ -262,11 +271,11 @@ impl<'m> StepWriter<'m> {
     /// The lane stops, or goes on behind.
     fn trap(&mut self, inst: &Inst, rest: &Rest<'_>, depth: ValueId, mut path: Path) -> Result<Vec<ValueId>, Refusal> {
         let condition = self.value(inst.operands[0], &mut path);
-        let (code, sum) = (fault::TRAP + inst.code(), path.sum);
+        let (code, sums) = (fault::TRAP + inst.code(), path.sums.clone());
         let stop = self.arm(|w| {
             let words = [control::FAULT, 0, code].map(|word| w.b.u32(word));
             w.b.op(Op::AtomicCompareExchange, Type::U32, &[w.lane.control, words[0], words[1], words[2]]);
-            Ok(w.idle(depth, sum))
+            Ok(w.idle(depth, &sums))
         })?;
         let on = self.arm(|w| w.sequence(rest.insts, rest.next, depth, path))?;
         let mut made = Inst::new(Op::If, None, &[condition], inst.span);
@@ -274,10 +283,11 @@ impl<'m> StepWriter<'m> {
         Ok(self.push(made))
     }
     /// A state with nothing to go on with.
-    fn idle(&mut self, depth: ValueId, sum: ValueId) -> Vec<ValueId> {
+    fn idle(&mut self, depth: ValueId, sums: &[ValueId]) -> Vec<ValueId> {
         let (idle, zero) = (self.b.u32(IDLE), self.b.u32(0));
-        let mut words = vec![idle, depth, sum];
-        words.resize(2 + self.lane.width as usize, zero);
+        let mut words = vec![idle, depth];
+        words.extend(sums);
+        words.resize(self.types().len(), zero);
         words
     }
 
@@ -303,19 +313,20 @@ impl<'m> StepWriter<'m> {
         self.measured.pushes = self.measured.pushes.max(pushes.len());
         let mut depth = depth;
         for call in pushes {
-            (depth, path.sum) = self.unless_over(&call, depth, &path, |w, depth| {
+            (depth, path.sums) = self.unless_over(&call, depth, &path, |w, depth| {
                 let entry = w.entry(&call);
                 w.lane.stack.store(&mut w.b, w.lane.local, depth, &entry);
                 let one = w.b.u32(1);
                 w.b.op(Op::Add, Type::U32, &[depth, one])
             })?;
         }
-        let Some(next) = next else { return Ok(self.idle(depth, path.sum)) };
+        let Some(next) = next else { return Ok(self.idle(depth, &path.sums)) };
         // Where the call is over at once, its head is none.
         let idle = self.b.u32(IDLE);
         let head = self.entry(&next)[0];
-        let (head, sum) = self.unless_over(&next, idle, &path, |_, _| head)?;
-        let mut words = vec![head, depth, sum];
+        let (head, sums) = self.unless_over(&next, idle, &path, |_, _| head)?;
+        let mut words = vec![head, depth];
+        words.extend(sums);
         words.extend(self.entry(&next).into_iter().skip(1));
         Ok(words)
     }
@@ -333,19 +344,19 @@ impl<'m> StepWriter<'m> {
         words
     }
 
-    /// A number that is made for a call and the sum; the number as it was, and the sum with what the call gives, if it ends at its first test.
+    /// A number that is made for a call and the sums; the number as it was, and the sums with what the call gives, if it ends at its first test.
     fn unless_over(
         &mut self,
         call: &Spawn,
         number: ValueId,
         path: &Path,
         otherwise: impl FnOnce(&mut Self, ValueId) -> ValueId,
-    ) -> Result<(ValueId, ValueId), Refusal> {
+    ) -> Result<(ValueId, Vec<ValueId>), Refusal> {
         let mut path = path.clone();
         let module = self.module;
         let function = &module.functions[call.callee];
         let Some(test) = EarlyExit::of(function, PEELED, |inst| inst.op.is_pure()) else {
-            return Ok((otherwise(self, number), path.sum));
+            return Ok((otherwise(self, number), path.sums));
         };
         path.function = call.callee;
         path.names = Names::default();
@@ -356,27 +367,25 @@ impl<'m> StepWriter<'m> {
         for id in &insts[..test.before] {
             self.copy(*id, &mut path)?;
         }
-        let sum = path.sum;
+        let sums = path.sums.clone();
         let condition = self.value(test.condition, &mut path);
-        let over = self.region(|w| {
+        let over = self.arm(|w| {
             let insts = &function.regions[test.arm].insts;
             for id in insts {
                 let inst = &function.insts[*id];
                 match inst.op {
-                    Op::Return => w.add_up(&inst.operands, &mut path),
+                    Op::Return => w.add_up_all(&inst.operands, &mut path),
                     _pure => w.copy(*id, &mut path)?,
                 }
             }
-            Ok([number, path.sum])
+            Ok([&[number], &path.sums[..]].concat())
         })?;
-        let goes_on = self.region(|w| Ok([otherwise(w, number), sum]))?;
+        let types = vec![Type::U32; 1 + sums.len()];
+        let goes_on = self.arm(|w| Ok([&[otherwise(w, number)], &sums[..]].concat()))?;
         let mut made = Inst::new(Op::If, None, &[condition], function.span);
         made.regions.extend(if test.holds { [over, goes_on] } else { [goes_on, over] });
-        let id = self.b.push(made, &[Type::U32; 2]);
+        let id = self.b.push(made, &types);
         let results = &self.b.function.insts[id].results;
-        Ok((results[0], results[1]))
-    }
-    fn region(&mut self, body: impl FnOnce(&mut Self) -> Result<[ValueId; 2], Refusal>) -> Result<RegionId, Refusal> {
-        self.arm(|w| body(w).map(|words| words.to_vec()))
+        Ok((results[0], results[1..].to_vec()))
     }
 }

@@ -1,32 +1,54 @@
-//! Which functions are a tally: what a call gives is one number, put together by *one* operation, in whatever order, from numbers that are found on
-//! the way.
+//! Which functions are a tally: each number that a call gives is put together by *one* operation, in whatever order, from numbers that are found on the way.
 //!
 //! A recursive function and all that it gets to, but for plain functions, are one if they work on numbers alone, and if what their calls of each other give is used once, on the same way, and for
 //! nothing but that operation and the end. (A *catamorphism into a commutative monoid*; Steele, *Organizing functional code for parallel
 //! execution*, 2009.) Numbers of 24 bits are not in the way: within such functions they wrap around late.
 
+use super::memory;
 use crate::Refusal;
+use crate::loops::neutral;
 use crate::loops::parts::{Places, Search};
 use girih_ir::ops::Effect;
-use girih_ir::{Function, FunctionId, Inst, Module, Op, RegionId, Scalar, Type, ValueId};
+use girih_ir::{Builder, Function, FunctionId, Inst, Module, Op, RegionId, Scalar, Type, ValueId};
 use std::collections::{HashMap, HashSet};
 
-/// The operation of a tally: associative and commutative, and there are atomics of it. It works on words; signs do not matter to it.
+/// The operation of a tally: associative and commutative, and there are atomics of it. It works on words, as on natural numbers. So numbers with signs
+/// become words in the same order where the order matters: their highest bit is turned over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Monoid(Op);
+pub struct Monoid {
+    op: Op,
+    turned: bool,
+}
 
 impl Monoid {
-    /// The number that changes nothing.
+    fn new(op: Op, scalar: Scalar) -> Monoid {
+        Monoid { op, turned: scalar == Scalar::I32 && matches!(op, Op::Min | Op::Max) }
+    }
+    /// The word that changes nothing.
     pub fn neutral(self) -> u32 {
-        if self.0 == Op::And { u32::MAX } else { 0 }
+        neutral(self.op, Scalar::U32).map_or(0, |bits| bits as u32)
     }
     /// The operation on words.
     pub fn op(self) -> Op {
-        self.0
+        self.op
     }
     /// The operation on memory.
     pub fn atomic(self) -> Op {
-        atomic(self.0).unwrap_or(Op::AtomicAdd)
+        atomic(self.op).unwrap_or(Op::AtomicAdd)
+    }
+    /// What turns a number into its word, and back: an exclusive or with this.
+    pub fn turn(self) -> u32 {
+        if self.turned { 1 << 31 } else { 0 }
+    }
+    /// The word of a number.
+    pub fn turned(self, b: &mut Builder, number: ValueId) -> ValueId {
+        match self.turn() {
+            0 => number,
+            turn => {
+                let turn = b.u32(turn);
+                b.op(Op::Xor, Type::U32, &[number, turn])
+            }
+        }
     }
 }
 
@@ -36,6 +58,8 @@ fn atomic(op: Op) -> Option<Op> {
         Op::And => Some(Op::AtomicAnd),
         Op::Or => Some(Op::AtomicOr),
         Op::Xor => Some(Op::AtomicXor),
+        Op::Min => Some(Op::AtomicMin),
+        Op::Max => Some(Op::AtomicMax),
         _other => None,
     }
 }
@@ -43,18 +67,19 @@ fn atomic(op: Op) -> Option<Op> {
 /// Functions that are a tally.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub monoid: Monoid,
-    /// The functions, and which of their values are parts of what is put together.
-    pub sums: HashMap<FunctionId, HashSet<ValueId>>,
+    /// How each result is put together.
+    pub monoids: Vec<Monoid>,
+    /// The functions, and which of their values are parts of which result.
+    pub sums: HashMap<FunctionId, HashMap<ValueId, usize>>,
 }
 
 impl Found {
     pub fn has(&self, function: FunctionId) -> bool {
         self.sums.contains_key(&function)
     }
-    /// Whether a value is a part of what is put together, and is added up where it is found.
-    pub fn is_part(&self, function: FunctionId, value: ValueId) -> bool {
-        self.sums.get(&function).is_some_and(|sums| sums.contains(&value))
+    /// The result of which a value is a part, if it is one: it is added up where it is found.
+    pub fn part(&self, function: FunctionId, value: ValueId) -> Option<usize> {
+        self.sums.get(&function)?.get(&value).copied()
     }
     /// Whether an instruction calls one of the functions, or has to do with such a call.
     pub fn is_own(&self, inst: &Inst) -> bool {
@@ -68,30 +93,29 @@ fn is_call(inst: &Inst) -> bool {
 
 /// Looks at a function and all that it gets to; `framed` are those that cannot be called as plain functions.
 pub(super) fn find(module: &Module, ids: &[FunctionId], framed: &HashSet<FunctionId>) -> Result<Found, Refusal> {
-    let mut found = Found { monoid: Monoid(Op::Add), sums: HashMap::new() };
-    let types: HashSet<Type> = ids.iter().flat_map(|id| module.functions[*id].results.clone()).collect();
-    let ty = if types == HashSet::from([Type::U32]) {
-        Scalar::U32
-    } else if types == HashSet::from([Type::I32]) {
-        Scalar::I32
-    } else {
-        return Err(Refusal::new("its functions give no whole number"));
-    };
-    let mut op = None;
+    let types: HashSet<&[Type]> = ids.iter().map(|id| &module.functions[*id].results[..]).collect();
+    let is_whole = |ty: &Type| matches!(*ty, Type::U32 | Type::I32);
+    let types = types.into_iter().next().filter(|types| ids.iter().all(|id| module.functions[*id].results == *types));
+    let types = types.filter(|types| (1..=memory::SUMS as usize).contains(&types.len()) && types.iter().all(is_whole));
+    let types = types.ok_or(Refusal::new("its functions give no whole numbers"))?;
+    let scalars: Vec<Scalar> = types.iter().filter_map(|ty| ty.element()).collect();
+    let mut sums = HashMap::new();
+    let mut ops = vec![None; scalars.len()];
     for id in ids {
         let function = &module.functions[*id];
         check(function, ids, framed)?;
-        found.sums.insert(*id, sums(function, ids, ty, &mut op)?);
+        sums.insert(*id, parts(function, ids, &scalars, &mut ops)?);
     }
-    found.monoid = Monoid(op.ok_or(Refusal::new("its calls are a chain"))?);
-    Ok(found)
+    let monoids = ops.into_iter().zip(scalars).map(|(op, scalar)| Some(Monoid::new(op?, scalar)));
+    let monoids = monoids.collect::<Option<_>>().ok_or(Refusal::new("its calls are a chain"))?;
+    Ok(Found { monoids, sums })
 }
 
 /// Whether a function works on numbers alone.
 fn check(function: &Function, ids: &[FunctionId], framed: &HashSet<FunctionId>) -> Result<(), Refusal> {
     let is_number = |ty: Type| matches!(ty, Type::U32 | Type::I32 | Type::F32 | Type::BOOL);
-    if function.launch.is_some() || function.results.len() != 1 {
-        return Err(Refusal::new("its functions give no whole number"));
+    if function.launch.is_some() {
+        return Err(Refusal::new("it has kernels"));
     }
     if !function.params.iter().all(|param| is_number(function.ty(*param))) {
         return Err(Refusal::new("its functions are given more than numbers"));
@@ -127,18 +151,35 @@ fn leaves(function: &Function, region: RegionId, ids: &[FunctionId]) -> bool {
     found
 }
 
-/// The values of a function that become part of what it gives and of nothing else, from its calls of these functions on.
-fn sums(
+/// The values of a function that become part of one of its results and of nothing else, from its calls of these functions on; and of which result.
+fn parts(
     function: &Function,
     ids: &[FunctionId],
-    ty: Scalar,
-    found: &mut Option<Op>,
-) -> Result<HashSet<ValueId>, Refusal> {
+    scalars: &[Scalar],
+    ops: &mut [Option<Op>],
+) -> Result<HashMap<ValueId, usize>, Refusal> {
     let places = Places::of(function);
     let own = |inst: &&Inst| {
         matches!(inst.op, Op::Call | Op::Join) && inst.callee().is_some_and(|callee| ids.contains(&callee))
     };
-    let starts: Vec<ValueId> = places.insts().filter(own).flat_map(|inst| inst.results.iter().copied()).collect();
-    let search = Search { is_op: |op| atomic(op).is_some(), ty, carried: None, ignored: &HashSet::new() };
-    places.parts(&starts, &search, found).ok_or(Refusal::new("what its calls give is not just put together"))
+    let mut found = HashMap::new();
+    for (position, (scalar, op)) in scalars.iter().zip(ops).enumerate() {
+        let starts: Vec<ValueId> = places.insts().filter(own).map(|inst| inst.results[position]).collect();
+        let search = Search {
+            is_op: |op| atomic(op).is_some(),
+            ty: *scalar,
+            carried: None,
+            given: Some(position),
+            ignored: &HashSet::new(),
+        };
+        let parts = places.parts(&starts, &search, op);
+        let parts = parts.ok_or(Refusal::new("what its calls give is not just put together"))?;
+        for part in parts {
+            // What is a part of two results is put together twice.
+            if found.insert(part, position).is_some() {
+                return Err(Refusal::new("what its calls give is not just put together"));
+            }
+        }
+    }
+    Ok(found)
 }

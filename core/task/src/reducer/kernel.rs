@@ -36,28 +36,37 @@ struct Kernel<'w, 'm> {
     hungry: ValueId,
 }
 
-/// What a lane is doing: its head or [`IDLE`], the stack's depth, what it has put together, the arguments, and where its stack's parts begin.
+/// What a lane is doing: its head or [`IDLE`], the stack's depth, what it has put together of each result, the arguments, and where its stack's parts
+/// begin.
 #[derive(Clone)]
-struct State(Vec<ValueId>);
+struct State {
+    words: Vec<ValueId>,
+    /// How many results there are.
+    sums: usize,
+}
 
 impl State {
+    /// The same with other words.
+    fn of(&self, words: Vec<ValueId>) -> State {
+        State { words, sums: self.sums }
+    }
     fn head(&self) -> ValueId {
-        self.0[0]
+        self.words[0]
     }
     fn depth(&self) -> ValueId {
-        self.0[1]
+        self.words[1]
     }
-    fn sum(&self) -> ValueId {
-        self.0[2]
+    fn sums(&self) -> &[ValueId] {
+        &self.words[2..2 + self.sums]
     }
     fn arguments(&self) -> &[ValueId] {
-        &self.0[3..self.0.len() - 2]
+        &self.words[2 + self.sums..self.words.len() - 2]
     }
     fn base(&self) -> ValueId {
-        self.0[self.0.len() - 2]
+        self.words[self.words.len() - 2]
     }
     fn bottom(&self) -> ValueId {
-        self.0[self.0.len() - 1]
+        self.words[self.words.len() - 1]
     }
     /// Whether the stack has no room for the entries of another step.
     fn is_full(&self, b: &mut Builder, form: &Form, pushes: u32) -> ValueId {
@@ -67,7 +76,7 @@ impl State {
     }
     /// The same lane with another task.
     fn with_task(&self, task: &[ValueId]) -> State {
-        State([&[task[0], self.depth(), self.sum()], &task[1..], &[self.base(), self.bottom()]].concat())
+        self.of([&[task[0], self.depth()], self.sums(), &task[1..], &[self.base(), self.bottom()]].concat())
     }
 }
 
@@ -79,13 +88,13 @@ pub(super) fn kernel(mut writer: StepWriter<'_>, form: &Form, pushes: u32) -> Re
     let state = kernel.begin();
     let b = &mut kernel.w.b;
     let zero = b.u32(0);
-    let carried: Vec<ValueId> = [zero].iter().chain(&state.0).copied().collect();
+    let carried: Vec<ValueId> = [zero].iter().chain(&state.words).copied().collect();
     let types = vec![Type::U32; carried.len()];
     let region = b.new_region(&types);
     let params = b.function.regions[region].params.clone();
     let outer = std::mem::replace(&mut b.region, region);
     let rounds = params[0];
-    let state = kernel.supplied(rounds, &State(params[1..].to_vec()), &params);
+    let state = kernel.supplied(rounds, &state.of(params[1..].to_vec()), &params);
     let state = kernel.round(rounds, &state)?;
     let b = &mut kernel.w.b;
     let is_full = state.is_full(b, form, pushes);
@@ -95,14 +104,14 @@ pub(super) fn kernel(mut writer: StepWriter<'_>, form: &Form, pushes: u32) -> Re
     });
     let one = b.u32(1);
     let rounds = op(b, Op::Add, rounds, one);
-    let next: Vec<ValueId> = [rounds].iter().chain(&state.0).copied().collect();
+    let next: Vec<ValueId> = [rounds].iter().chain(&state.words).copied().collect();
     b.end(Op::Continue, &next);
     let b = &mut kernel.w.b;
     b.region = outer;
     let mut around = Inst::new(Op::Loop, None, &carried, Span::NONE);
     around.regions.push(region);
     let around = b.push(around, &types);
-    let last = State(b.function.insts[around].results[1..].to_vec());
+    let last = state.of(b.function.insts[around].results[1..].to_vec());
     kernel.finish(&last);
     Ok((writer.b.function, writer.measured))
 }
@@ -110,15 +119,17 @@ pub(super) fn kernel(mut writer: StepWriter<'_>, form: &Form, pushes: u32) -> Re
 impl Kernel<'_, '_> {
     /// Nothing is counted yet, and lanes have what they kept.
     fn begin(&mut self) -> State {
-        let (lane, monoid) = (self.w.lane, self.w.found.monoid);
+        let (lane, found) = (self.w.lane, self.w.found);
         let b = &mut self.w.b;
         let zero = b.u32(0);
-        let neutral = b.u32(monoid.neutral());
+        let neutral: Vec<ValueId> = found.monoids.iter().map(|monoid| b.u32(monoid.neutral())).collect();
         lane.by_one(b, |b| {
             for word in [group::IDLE, group::FULL, group::GIVEN, group::POSTED] {
                 lane.set(b, lane.group, word, zero);
             }
-            lane.set(b, lane.group, group::SUM, neutral);
+            for (word, neutral) in (group::SUM..).zip(&neutral) {
+                lane.set(b, lane.group, word, *neutral);
+            }
         });
         self.hungry = lane.get(b, lane.control, control::HUNGRY);
         Lane::barrier(b);
@@ -132,10 +143,11 @@ impl Kernel<'_, '_> {
             let words: Vec<ValueId> = (0..lane.width).map(load).collect();
             lane.stack.store_far(b, i, &words);
         });
-        let mut state = vec![b.u32(IDLE), depth, neutral];
-        state.resize(2 + lane.width as usize, zero);
-        state.extend([depth, zero]);
-        State(state)
+        let mut words = vec![b.u32(IDLE), depth];
+        words.extend(&neutral);
+        words.resize(1 + neutral.len() + lane.width as usize, zero);
+        words.extend([depth, zero]);
+        State { words, sums: neutral.len() }
     }
 
     /// The state at the beginning of a round: lanes that had nothing to do have tasks, if there are any. Leaves the loop if the workgroup shall stop.
@@ -158,18 +170,18 @@ impl Kernel<'_, '_> {
         leave_if(b, stops, carried);
         let gets = op(b, Op::Lt, number, found);
         let gets = both(b, Op::And, gets, idle);
-        let state = State(change(b, gets, &state.0, |b| {
+        let state = state.of(change(b, gets, &state.words, |b| {
             let place = op(b, Op::Add, place, number);
             let load = |i: u32| {
                 let at = lane.task_word(b, place, i);
                 b.load(Type::U32, lane.queue, at)
             };
             let words: Vec<ValueId> = (0..lane.width).map(load).collect();
-            state.with_task(&words).0
+            state.with_task(&words).words
         }));
         let shares = op(b, Op::Ne, lacking, zero);
         let number = op(b, Op::Sub, number, found);
-        State(change(b, shares, &state.0, |b| posted(b, &lane, &state, (number, lacking)).0))
+        state.of(change(b, shares, &state.words, |b| posted(b, &lane, &state, (number, lacking)).words))
     }
 
     /// What one lane finds out for all: from which place in the queue lanes take tasks, how many do or why the workgroup stops, and how many lanes
@@ -240,12 +252,12 @@ impl Kernel<'_, '_> {
         let (is_hungry, begins) = (is(b, self.hungry, 1), op(b, Op::Lt, rounds, few));
         let is_short = both(b, Op::And, is_hungry, begins);
         let steps = b.op(Op::Select, Type::U32, &[is_short, few, steps]);
-        let carried: Vec<ValueId> = [steps].iter().chain(&state.0).copied().collect();
+        let carried: Vec<ValueId> = [steps].iter().chain(&state.words).copied().collect();
         let types = vec![Type::U32; carried.len()];
         let region = b.new_region(&types);
         let params = b.function.regions[region].params.clone();
         let outer = std::mem::replace(&mut b.region, region);
-        let state = State(params[1..].to_vec());
+        let state = state.of(params[1..].to_vec());
         let idle = is(b, state.head(), IDLE);
         let empty = op(b, Op::Eq, state.depth(), state.bottom());
         let nothing = both(b, Op::And, idle, empty);
@@ -254,7 +266,7 @@ impl Kernel<'_, '_> {
         let ends = both(b, Op::Or, nothing, over);
         let ends = both(b, Op::Or, ends, full);
         leave_if(b, ends, &params);
-        let state = State(change(b, idle, &state.0, |b| {
+        let state = state.of(change(b, idle, &state.words, |b| {
             let one = b.u32(1);
             let depth = op(b, Op::Sub, state.depth(), one);
             let task = lane.stack.load(b, lane.local, depth, state.base());
@@ -262,9 +274,9 @@ impl Kernel<'_, '_> {
             // What was far is near nowhere.
             let far = op(b, Op::Eq, state.base(), state.depth());
             let base = b.op(Op::Select, Type::U32, &[far, depth, state.base()]);
-            let at = popped.0.len() - 2;
-            (popped.0[1], popped.0[at]) = (depth, base);
-            popped.0
+            let at = popped.words.len() - 2;
+            (popped.words[1], popped.words[at]) = (depth, base);
+            popped.words
         }));
         let base = lane.stack.with_room(b, lane.local, (state.depth(), state.base()), pushes);
         let next = self.steps(&state)?;
@@ -277,21 +289,21 @@ impl Kernel<'_, '_> {
         let mut around = Inst::new(Op::Loop, None, &carried, Span::NONE);
         around.regions.push(region);
         let around = b.push(around, &types);
-        Ok(State(b.function.insts[around].results[1..].to_vec()))
+        Ok(state.of(b.function.insts[around].results[1..].to_vec()))
     }
 
     /// The step of the lane's head; gives the state but for where the stack's parts begin.
     fn steps(&mut self, state: &State) -> Result<Vec<ValueId>, Refusal> {
         let entries = self.w.entries;
-        let (depth, sum, words) = (state.depth(), state.sum(), state.arguments());
+        let (depth, sums, words) = (state.depth(), state.sums(), state.arguments());
         if let [entry] = entries {
-            return Ok(self.w.step(*entry, (depth, sum), words)?.words);
+            return Ok(self.w.step(*entry, (depth, sums), words)?.words);
         }
         let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[state.head()], Span::NONE);
         for entry in entries {
             let region = self.w.b.new_region(&[]);
             let outer = std::mem::replace(&mut self.w.b.region, region);
-            let next = self.w.step(*entry, (depth, sum), words)?.words;
+            let next = self.w.step(*entry, (depth, sums), words)?.words;
             self.w.b.end(Op::Yield, &next);
             self.w.b.region = outer;
             inst.regions.push(region);
@@ -303,11 +315,11 @@ impl Kernel<'_, '_> {
         Ok(self.w.b.function.insts[id].results.to_vec())
     }
 
-    /// Puts all that is left into the queue, or keeps it, and adds the sum to that of all.
+    /// Puts all that is left into the queue, or keeps it, and adds the sums to those of all.
     fn finish(&mut self, state: &State) {
-        let (lane, monoid) = (self.w.lane, self.w.found.monoid);
+        let (lane, found) = (self.w.lane, self.w.found);
         let b = &mut self.w.b;
-        let (zero, one, sum_at) = (b.u32(0), b.u32(1), b.u32(group::SUM));
+        let (zero, one) = (b.u32(0), b.u32(1));
         let busy = is(b, state.head(), IDLE);
         let busy = b.op(Op::Select, Type::U32, &[busy, zero, one]);
         let count = op(b, Op::Sub, state.depth(), state.bottom());
@@ -315,12 +327,17 @@ impl Kernel<'_, '_> {
         let first = lane.add(b, lane.group, group::GIVEN, count);
         let why = b.op(Op::UniformLoad, Type::U32, &[lane.found, one]);
         let keeps = is(b, why, KEEP);
-        b.op(monoid.atomic(), Type::U32, &[lane.group, sum_at, state.sum()]);
+        for (word, (monoid, sum)) in (group::SUM..).zip(found.monoids.iter().zip(state.sums())) {
+            let at = b.u32(word);
+            b.op(monoid.atomic(), Type::U32, &[lane.group, at, *sum]);
+        }
         Lane::barrier(b);
         let [place, fits] = lane.agree(b, |b| {
-            let sum = lane.get(b, lane.group, group::SUM);
-            let at = b.u32(control::SUM);
-            b.op(monoid.atomic(), Type::U32, &[lane.control, at, sum]);
+            for (i, monoid) in (0..).zip(&found.monoids) {
+                let sum = lane.get(b, lane.group, group::SUM + i);
+                let at = b.u32(control::SUM + i);
+                b.op(monoid.atomic(), Type::U32, &[lane.control, at, sum]);
+            }
             let given = lane.get(b, lane.group, group::GIVEN);
             let some = op(b, Op::Min, given, one);
             let kept = b.op(Op::Select, Type::U32, &[keeps, some, zero]);
@@ -393,10 +410,10 @@ fn posted(b: &mut Builder, lane: &Lane, state: &State, (number, lacking): (Value
     let kept = b.op(Op::Select, Type::U32, &[idle, one, zero]);
     let count = op(b, Op::Sub, state.depth(), state.bottom());
     let offers = op(b, Op::Gt, count, kept);
-    let state = State(change(b, offers, &state.0, |b| {
+    let state = state.of(change(b, offers, &state.words, |b| {
         let slot = lane.add(b, lane.group, group::POSTED, one);
         let is_wanted = op(b, Op::Lt, slot, lacking);
-        change(b, is_wanted, &state.0, |b| {
+        change(b, is_wanted, &state.words, |b| {
             let words = lane.stack.load(b, lane.local, state.bottom(), state.base());
             for (i, word) in (0..).zip(words) {
                 let at = lane.entry_word(b, slot, i);
@@ -407,9 +424,9 @@ fn posted(b: &mut Builder, lane: &Lane, state: &State, (number, lacking): (Value
             // What was near at the very bottom is near no more.
             let near = op(b, Op::Eq, state.base(), state.bottom());
             let base = b.op(Op::Select, Type::U32, &[near, bottom, state.base()]);
-            let at = less.0.len() - 2;
-            (less.0[at], less.0[at + 1]) = (base, bottom);
-            less.0
+            let at = less.words.len() - 2;
+            (less.words[at], less.words[at + 1]) = (base, bottom);
+            less.words
         })
     }));
     Lane::barrier(b);
@@ -419,12 +436,12 @@ fn posted(b: &mut Builder, lane: &Lane, state: &State, (number, lacking): (Value
     let lacks = both(b, Op::And, idle, empty);
     let gets = op(b, Op::Lt, number, there);
     let gets = both(b, Op::And, gets, lacks);
-    State(change(b, gets, &state.0, |b| {
+    state.of(change(b, gets, &state.words, |b| {
         let load = |i: u32| {
             let at = lane.entry_word(b, number, i);
             b.load(Type::U32, lane.post, at)
         };
         let words: Vec<ValueId> = (0..lane.width).map(load).collect();
-        state.with_task(&words).0
+        state.with_task(&words).words
     }))
 }

@@ -4,6 +4,9 @@
 //!
 //! What lanes keep stands by words, a lane's beside the next one's: how many tasks, and then the tasks.
 
+/// How many results functions may have.
+pub const SUMS: u32 = 4;
+
 /// Words of `control`, which is touched by atomics alone.
 pub mod control {
     /// The next task to take; beyond [`LIMIT`] if more were asked for than there are.
@@ -16,8 +19,6 @@ pub mod control {
     pub const FIRST: u32 = 3;
     /// Why the run ended: 0, or one of [`fault`](super::fault).
     pub const FAULT: u32 = 4;
-    /// What was added up so far.
-    pub const SUM: u32 = 5;
     /// How many workgroups there are at most.
     pub const GROUPS: u32 = 6;
     /// How many rounds a workgroup goes at most.
@@ -34,8 +35,10 @@ pub mod control {
     pub const HUNGRY: u32 = 12;
     /// How many tasks a workgroup takes at once at most, so that all get some.
     pub const SHARE: u32 = 13;
+    /// What was added up so far of each result.
+    pub const SUM: u32 = 16;
     /// How many words there are.
-    pub const WORDS: u32 = 16;
+    pub const WORDS: u32 = SUM + super::SUMS;
 }
 
 /// Words of a workgroup, in shared memory.
@@ -46,12 +49,12 @@ pub mod group {
     pub const FULL: u32 = 1;
     /// How many tasks its lanes give away at the end.
     pub const GIVEN: u32 = 2;
-    /// What its lanes have added up.
-    pub const SUM: u32 = 3;
     /// How many tasks lanes have to spare in this round.
-    pub const POSTED: u32 = 4;
+    pub const POSTED: u32 = 3;
+    /// What its lanes have added up of each result.
+    pub const SUM: u32 = 4;
     /// How many words there are.
-    pub const WORDS: u32 = 5;
+    pub const WORDS: u32 = SUM + super::SUMS;
 }
 
 /// Words that a lane keeps at most.

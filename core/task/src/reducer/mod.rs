@@ -66,8 +66,8 @@ pub struct Reducers {
 pub struct Tally {
     /// Goes on for one epoch.
     pub run: FunctionId,
-    /// How sums are put together.
-    pub monoid: Monoid,
+    /// How each result is put together.
+    pub monoids: Vec<Monoid>,
     /// Words of a task.
     pub width: u32,
     /// Bytes of shared memory.
@@ -215,7 +215,7 @@ fn tally(
             let shared = memories.iter().filter(|memory| memory.space == Space::Shared);
             let words = shared.filter_map(|memory| out.functions[run].as_constant(memory.length));
             let shared = 4 * words.sum::<u64>();
-            return Ok(Tally { run, monoid: found.monoid, width, shared, entries: entries.collect() });
+            return Ok(Tally { run, monoids: found.monoids.clone(), width, shared, entries: entries.collect() });
         }
     }
 }

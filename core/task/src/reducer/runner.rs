@@ -5,7 +5,7 @@
 
 use crate::device::{self, Ended, broken, buffer, missing, number};
 use crate::reducer::memory::{control, fault, kept};
-use crate::reducer::{Form, Monoid, Reducers};
+use crate::reducer::{Form, Reducers};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::words;
 use girih_ir::heap::LayoutId;
@@ -191,7 +191,7 @@ impl Elsewhere for Calls {
         };
         let (tally, head) = tallies.iter().map(|tally| &tally.entries[..]).enumerate().find_map(head)?;
         let result = engine.call(tally, head, arguments);
-        Some(result.map(|word| vec![u64::from(word)]))
+        Some(result.map(|words| words.into_iter().map(u64::from).collect()))
     }
 }
 
@@ -211,17 +211,16 @@ impl Engine {
         let mut words = [0; control::WORDS as usize];
         for (word, value) in [
             (control::TAIL, u32::from(!task.is_empty())),
-            (control::SUM, self.monoid(tally).neutral()),
             (control::GROUPS, self.options.lanes / self.options.form.workgroup),
             (control::ROUNDS, self.options.rounds),
         ] {
             words[word as usize] = value;
         }
+        for (word, monoid) in words[control::SUM as usize..].iter_mut().zip(&self.tallies.all[tally].monoids) {
+            *word = monoid.neutral();
+        }
         self.write(&self.queue, task)?;
         self.write(&self.control, &words)
-    }
-    fn monoid(&self, tally: usize) -> Monoid {
-        self.tallies.all[tally].monoid
     }
     fn write(&self, buffer: &Buffer, words: &[u32]) -> Result<(), Diagnostic> {
         device::write(&self.device, buffer, 0, words)
@@ -250,7 +249,7 @@ impl Engine {
         self.device.submit(&[Command::clear(&self.kept, 0, bytes)])
     }
 
-    fn call(&mut self, tally: usize, head: u32, arguments: &[u64]) -> Result<u32, Fault> {
+    fn call(&mut self, tally: usize, head: u32, arguments: &[u64]) -> Result<Vec<u32>, Fault> {
         let Some(left) = self.left.checked_sub(1) else {
             self.elsewhere = Some("there are many recursions in it".into());
             return Err(Fault::Device(missing()));
@@ -283,7 +282,10 @@ impl Engine {
                 self.stats.tasks += u64::from(at(control::TASKS));
             }
             match fault {
-                0 if !waiting => return Ok(at(control::SUM)),
+                0 if !waiting => {
+                    let monoids = &self.tallies.all[tally].monoids;
+                    return Ok((control::SUM..).zip(monoids).map(|(word, monoid)| at(word) ^ monoid.turn()).collect());
+                }
                 0 => count = (2 * count).min(MOST),
                 fault::QUEUE => {
                     self.forget().map_err(Fault::Device)?;

@@ -108,7 +108,7 @@ fn every_test_step_and_operation() {
     let (mut split, mut ended) = (0, 0);
     for test in ["eq", "lt", "le", "gt", "ge", "ne"] {
         for step in [("sub", 1), ("add", 1), ("sub", 3), ("add", 7)] {
-            for op in ["add", "mul", "or", "xor", "and"] {
+            for op in ["add", "mul", "or", "xor", "and", "min", "max"] {
                 for k in ["%k", "0", "40", "16777215"] {
                     for source in [recursion(test, step, op, k), carried(test, step, op, k)] {
                         if let Some((ends, _)) = changed(&source, &calls()) {
@@ -172,4 +172,77 @@ fn @digits(%n: u32, %k: u32) -> u32 {
     let (ended, printed) = changed(source, &calls()).expect("it is a range");
     assert!(ended >= 10, "{ended}\n{printed}");
     assert!(printed.contains("fork @g.range"), "{printed}");
+}
+
+/// Where the largest or smallest number is: a loop that carries both, and recursion that gives them. `crossed` says whether the comparison has the number
+/// that was found before on its left side, and `waits` whether that is chosen where it holds.
+fn placed(compare: &str, (keeps, crossed, waits): (&str, bool, bool), is_recursion: bool) -> String {
+    let (x, y) = if crossed { ("%r", "%e") } else { ("%e", "%r") };
+    let (yes, no) = if waits { ("%q", "%i") } else { ("%i", "%q") };
+    let body = format!(
+        "  %h = mul.u32 %i, 7919
+  %e = and.u32 %h, 63
+  %t = {compare}.u32 {x}, {y}
+  %w = {keeps}.u32 {x}, {y}
+  %p = select.u32 %t, {yes}, {no}
+  %x = add.u32 %u, %e
+"
+    );
+    let next = "  %n = sub.u32 %i, 1\n  %m = and.u32 %n, 16777215\n";
+    let types = "u32, u32, u32";
+    if is_recursion {
+        format!(
+            "fn @g(%i: u32, %k: u32, %s: u32) -> {types} {{
+  %c = eq.u32 %i, %k
+  if %c {{
+    return 31, 7, %s
+  }}
+{next}  %r: u32, %q: u32, %u: u32 = call @g(%m, %k, %s)
+{body}  return %w, %p, %x
+}}
+"
+        )
+    } else {
+        format!(
+            "fn @g(%a: u32, %k: u32, %s: u32) -> {types} {{
+  %0: u32, %1: u32, %2: u32 = loop (%i: u32 = %a, %r: u32 = 31, %q: u32 = 7, %u: u32 = %s) {{
+  %c = eq.u32 %i, %k
+  if %c {{
+    break %r, %q, %u
+  }}
+{next}{body}  continue %m, %w, %p, %x
+  }}
+  return %0, %1, %2
+}}
+"
+        )
+    }
+}
+
+#[test]
+fn places_of_the_largest_and_the_smallest() {
+    let (mut split, mut stayed) = (0, 0);
+    for compare in ["lt", "le", "gt", "ge"] {
+        for crossed in [false, true] {
+            for waits in [false, true] {
+                for keeps in ["min", "max"] {
+                    for is_recursion in [false, true] {
+                        let source = placed(compare, (keeps, crossed, waits), is_recursion);
+                        // The place goes with the number that is kept.
+                        let is_larger = compare.starts_with('g') != (crossed != waits);
+                        let fits = is_larger == (keeps == "max");
+                        match changed(&source, &calls()) {
+                            Some((ended, printed)) if fits => {
+                                split += 1;
+                                assert!(ended >= 8, "{ended}\n{printed}");
+                            }
+                            Some((_, printed)) => panic!("it chooses the others:\n{source}\n{printed}"),
+                            None => stayed += usize::from(!fits),
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!((split, stayed), (32, 32));
 }

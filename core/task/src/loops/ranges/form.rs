@@ -1,13 +1,13 @@
 //! Whether a function is a loop over a range: its inductions, its sums, and the test that ends it.
 //!
-//! Recursion with one call of itself, whose result only becomes part of the function's, is made such a loop first.
+//! Recursion with one call of itself, whose results only become part of the function's, is made such a loop first ([`recursion`](super::recursion)).
 //!
 //! Invariant: the loop of a [`Form`] gives what the function gives, and its body ends by `continue` except where the test ends it.
 
-use super::super::enter_loop;
 use super::super::parts::{Places, Search};
 use super::super::whole_loop;
-use girih_ir::{Def, Function, FunctionId, Inst, InstId, Op, RegionId, Scalar, Type, Value, ValueId};
+use super::recursion;
+use girih_ir::{Def, Function, FunctionId, InstId, Op, RegionId, Scalar, Type, ValueId};
 use std::collections::HashSet;
 
 /// The bits of a number.
@@ -23,6 +23,19 @@ pub(super) enum Role {
         masked: bool,
     },
     Sum(Op),
+    /// Of what decided about a sum: that of a later iteration where `later test earlier` holds for the numbers at position `by`, of which the sum keeps
+    /// the larger or the smaller one.
+    Chosen {
+        by: usize,
+        test: Op,
+    },
+}
+
+impl Role {
+    /// Whether each part of a range finds one of its own.
+    pub fn is_found(&self) -> bool {
+        matches!(self, Role::Sum(_) | Role::Chosen { .. })
+    }
 }
 
 /// When a loop ends.
@@ -60,7 +73,7 @@ impl Form {
         }
         let (function, around) = match whole_loop(function) {
             Some(around) => (function.clone(), around),
-            None => as_loop(function, id)?,
+            None => recursion::as_loop(function, id)?,
         };
         let body = function.insts[around].regions[0];
         let exit_at = function.regions[body].insts.iter().position(|id| !function.insts[*id].regions.is_empty())?;
@@ -105,111 +118,17 @@ impl Form {
     }
 }
 
-fn is_op(op: Op) -> bool {
-    super::super::neutral(op).is_some()
+pub(super) fn is_op(op: Op) -> bool {
+    super::super::neutral(op, Scalar::U32).is_some()
 }
 
-/// The number from which a sum by an operation begins.
-pub(super) fn neutral(op: Op) -> u64 {
-    super::super::neutral(op).unwrap_or(0)
-}
-
-/// A function that calls itself once as a loop that carries the sum.
-fn as_loop(function: &Function, id: FunctionId) -> Option<(Function, InstId)> {
-    let [ty] = function.results[..] else { return None };
-    let scalar = ty.element().filter(|_| matches!(ty, Type::U32 | Type::I32))?;
-    let places = Places::of(function);
-    let mut own = vec![];
-    let mut is_fine = true;
-    function.walk(function.body, &mut |at, inst| {
-        let is_own = inst.callee() == Some(id);
-        if is_own && inst.op != Op::Join {
-            own.push(at);
-        }
-        is_fine &= inst.op != Op::Tail && !(inst.op == Op::Loop && returns(function, inst.regions[0]));
-    });
-    let [call] = own[..] else { return None };
-    let join = match function.insts[call].op {
-        Op::Call => call,
-        Op::Fork => joined(function, call)?,
-        _no_rule => return None,
-    };
-    let result = *function.insts[join].results.first()?;
-    let mut op = None;
-    let search = Search { is_op, ty: scalar, carried: None, ignored: &HashSet::new() };
-    let parts = places.parts(&[result], &search, &mut op).filter(|_| is_fine)?;
-    let op = op?;
-
-    let mut looped = function.clone();
-    for region in looped.regions.iter_mut() {
-        region.insts.retain(|id| *id != call && *id != join);
-    }
-    call_the_last_fork(&mut looped);
-    let around = enter_loop(&mut looped);
-    let body = looped.insts[around].regions[0];
-    let start = looped.constant(ty, neutral(op) & scalar.mask());
-    looped.insts[around].operands.push(start);
-    let position = looped.regions[body].params.len() as u32;
-    let sum = looped.values.push(Value { ty, name: None, def: Def::Argument(body, position) });
-    looped.regions[body].params.push(sum);
-    let arguments = looped.insts[call].operands.clone();
-    let mut ends = vec![];
-    in_loop(&looped, body, &mut |region, id| ends.extend((looped.insts[id].op == Op::Break).then_some((region, id))));
-    for inst in looped.insts.iter_mut() {
-        inst.operands.iter_mut().filter(|v| **v == result).for_each(|v| *v = sum);
-    }
-    for (region, end) in ends {
-        let given = looped.insts[end].operands[0];
-        if given == sum || parts.contains(&given) {
-            let mut operands = arguments.clone();
-            operands.push(given);
-            looped.insts[end] = Inst::new(Op::Continue, None, &operands, looped.insts[end].span);
-        } else {
-            let combined = looped.insts.push(Inst::new(op, Some(ty), &[sum, given], looped.insts[end].span));
-            let value = looped.values.push(Value { ty, name: None, def: Def::Result(combined, 0) });
-            looped.insts[combined].results.push(value);
-            looped.insts[end].operands[0] = value;
-            let at = looped.regions[region].insts.len() - 1;
-            looped.regions[region].insts.insert(at, combined);
-        }
-    }
-    Some((looped, around))
-}
-
-fn returns(function: &Function, region: RegionId) -> bool {
-    let mut found = false;
-    function.walk(region, &mut |_, inst| found |= inst.op == Op::Return);
-    found
-}
-
-/// The join of a fork.
-fn joined(function: &Function, fork: InstId) -> Option<InstId> {
-    let token = *function.insts[fork].results.first()?;
-    let mut found = None;
-    function.walk(function.body, &mut |id, inst| {
-        if inst.op == Op::Join && inst.operands.contains(&token) {
-            found = Some(id);
-        }
-    });
-    found
-}
-
-/// The only call that is still forked has nothing beside it any more.
-fn call_the_last_fork(function: &mut Function) {
-    let mut forks = vec![];
-    function.walk(function.body, &mut |id, inst| forks.extend((inst.op == Op::Fork).then_some(id)));
-    let [fork] = forks[..] else { return };
-    let Some(join) = joined(function, fork) else { return };
-    let (operands, attrs) = (function.insts[fork].operands.clone(), function.insts[fork].attrs.clone());
-    let made = Inst { op: Op::Call, operands, attrs, ..function.insts[join].clone() };
-    function.insts[join] = made;
-    for region in function.regions.iter_mut() {
-        region.insts.retain(|id| *id != fork);
-    }
+/// The number from which a sum by an operation begins, which is of a type of whole numbers.
+pub(super) fn neutral(op: Op, ty: Type) -> u64 {
+    ty.element().and_then(|scalar| super::super::neutral(op, scalar)).unwrap_or(0)
 }
 
 /// Visits the instructions of a loop's body that are not inside of another loop.
-fn in_loop(function: &Function, region: RegionId, visit: &mut impl FnMut(RegionId, InstId)) {
+pub(super) fn in_loop(function: &Function, region: RegionId, visit: &mut impl FnMut(RegionId, InstId)) {
     for id in &function.regions[region].insts {
         visit(region, *id);
         let inst = &function.insts[*id];
@@ -254,25 +173,185 @@ fn roles(
     if function.insts[around].operands.len() != params.len() {
         return None;
     }
+    let next = |position: usize| again.iter().map(move |id| function.insts[*id].operands[position]);
+    let chosen: Vec<Option<Chosen>> =
+        (0..params.len()).map(|position| chosen(function, &places, (params, position), again, ignored)).collect();
+    // What decides about something else, too, is no matter of the range's parts alone.
+    let selects: HashSet<InstId> = chosen.iter().flatten().flat_map(|chosen| chosen.selects.iter().copied()).collect();
+    let is_for_these = |test: &InstId| {
+        places
+            .uses(function.insts[*test].results[0])
+            .all(|(user, _)| selects.contains(&user) || ignored.contains(&user))
+    };
+    if !chosen.iter().flatten().flat_map(|chosen| &chosen.tests).all(is_for_these) {
+        return None;
+    }
     let role = |position: usize, param: ValueId| {
-        let next: Vec<ValueId> = again.iter().map(|id| function.insts[*id].operands[position]).collect();
-        if next.iter().all(|value| *value == param) {
+        if next(position).all(|value| value == param) {
             return Some(Role::Stays);
         }
-        let steps: Option<Vec<(i64, bool)>> = next.iter().map(|value| step(function, param, *value)).collect();
+        let steps: Option<Vec<(i64, bool)>> = next(position).map(|value| step(function, param, value)).collect();
         if let Some([(step, masked), others @ ..]) = steps.as_deref()
             && others.iter().all(|other| *other == (*step, *masked))
         {
             return Some(Role::Induction { step: *step, masked: *masked });
         }
+        if let Some(Chosen { by, test, .. }) = &chosen[position] {
+            return Some(Role::Chosen { by: *by, test: *test });
+        }
         let ty = function.ty(param);
         let scalar = ty.element().filter(|_| matches!(ty, Type::U32 | Type::I32))?;
         let mut op = None;
-        let search = Search { is_op, ty: scalar, carried: Some(position), ignored };
+        let deciding = chosen.iter().flatten().filter(|chosen| chosen.by == position);
+        let ignored = ignored.iter().chain(deciding.flat_map(|chosen| &chosen.tests)).copied().collect();
+        let search = Search { is_op, ty: scalar, carried: Some(position), given: None, ignored: &ignored };
         places.parts(&[param], &search, &mut op)?;
         op.map(Role::Sum)
     };
-    params.iter().enumerate().map(|(position, param)| role(position, *param)).collect()
+    let roles: Option<Vec<Role>> = params.iter().enumerate().map(|(position, param)| role(position, *param)).collect();
+    let is_decided = |role: &Role| match role {
+        Role::Chosen { by, .. } => matches!(roles.as_ref().map(|roles| roles[*by]), Some(Role::Sum(Op::Max | Op::Min))),
+        Role::Stays | Role::Induction { .. } | Role::Sum(_) => true,
+    };
+    roles.as_ref()?.iter().all(is_decided).then(|| roles.clone()).flatten()
+}
+
+/// A number that goes with the largest or smallest of others.
+struct Chosen {
+    by: usize,
+    test: Op,
+    /// The comparisons that decide, and the selections.
+    tests: Vec<InstId>,
+    selects: Vec<InstId>,
+}
+
+/// Whether what a loop carries at a position is chosen by a comparison of another number that it carries.
+fn chosen(
+    function: &Function,
+    places: &Places<'_>,
+    (params, position): (&[ValueId], usize),
+    again: &[InstId],
+    ignored: &HashSet<InstId>,
+) -> Option<Chosen> {
+    let param = params[position];
+    let mut found: Option<Chosen> = None;
+    for id in again {
+        let operands = &function.insts[*id].operands;
+        if operands[position] == param {
+            continue;
+        }
+        let Def::Result(select, 0) = function.values[operands[position]].def else { return None };
+        let decided = decided(function, select)?;
+        let (by, earlier) = params.iter().enumerate().find_map(|(at, key)| Some((at, decided.side_of(*key)?)))?;
+        let test = decided.taken_over(earlier, param)?;
+        let is_kept = decided.keeps(function, operands[by], test);
+        let is_alone = places.uses(operands[position]).all(|(user, at)| user == *id && at == position);
+        if !is_kept || !is_alone || found.as_ref().is_some_and(|found| (found.by, found.test) != (by, test)) {
+            return None;
+        }
+        let found = found.get_or_insert(Chosen { by, test, tests: vec![], selects: vec![] });
+        found.tests.push(decided.compared);
+        found.selects.push(select);
+    }
+    let found = found.filter(|found| found.by != position)?;
+    let is_chosen = |(user, at): (InstId, usize)| {
+        ignored.contains(&user) || found.selects.contains(&user) || again.contains(&user) && at == position
+    };
+    places.uses(param).all(is_chosen).then_some(found)
+}
+
+/// A selection by a comparison of whole numbers.
+pub(super) struct Decided {
+    pub compared: InstId,
+    pub test: Op,
+    pub x: ValueId,
+    pub y: ValueId,
+    pub yes: ValueId,
+    pub no: ValueId,
+}
+
+/// What a selection is decided by.
+pub(super) fn decided(function: &Function, select: InstId) -> Option<Decided> {
+    let inst = &function.insts[select];
+    let (Op::Select, [condition, yes, no]) = (inst.op, &inst.operands[..]) else { return None };
+    let Def::Result(compared, 0) = function.values[*condition].def else { return None };
+    let comparison = &function.insts[compared];
+    let ([x, y], true) = (&comparison.operands[..], matches!(comparison.ty, Some(Type::U32 | Type::I32))) else {
+        return None;
+    };
+    let is_ordered = matches!(comparison.op, Op::Lt | Op::Le | Op::Gt | Op::Ge) && x != y;
+    let (x, y, yes, no) = (*x, *y, *yes, *no);
+    is_ordered.then_some(Decided { compared, test: comparison.op, x, y, yes, no })
+}
+
+impl Decided {
+    /// On which side of the comparison a value stands.
+    pub fn side_of(&self, value: ValueId) -> Option<Side> {
+        match (self.x == value, self.y == value) {
+            (true, _) => Some(Side::Left),
+            (_, true) => Some(Side::Right),
+            (false, false) => None,
+        }
+    }
+
+    /// The test of the other number with the one on a side that holds where `kept` is not chosen; none if that is no arm, or both.
+    pub fn taken_over(&self, side: Side, kept: ValueId) -> Option<Op> {
+        let test = match (self.yes == kept, self.no == kept) {
+            (false, true) => self.test,
+            (true, false) => opposite(self.test),
+            _neither => return None,
+        };
+        Some(if side == Side::Left { mirrored(test) } else { test })
+    }
+
+    /// Whether a value is the larger or the smaller one of the numbers that are compared: the one that a later iteration's takes the place of where `test`
+    /// holds between them.
+    pub fn keeps(&self, function: &Function, value: ValueId, test: Op) -> bool {
+        let Def::Result(inst, 0) = function.values[value].def else { return false };
+        let inst = &function.insts[inst];
+        let is_kept = match inst.op {
+            Op::Max => matches!(test, Op::Gt | Op::Ge),
+            Op::Min => matches!(test, Op::Lt | Op::Le),
+            _no_rule => false,
+        };
+        is_kept && [[self.x, self.y], [self.y, self.x]].iter().any(|pair| inst.operands[..] == *pair)
+    }
+
+    /// Which operand of the comparison the number is that is compared with the one on a side, and which of the selection is selected where `kept` is not.
+    pub fn others(&self, side: Side, kept: ValueId) -> (usize, usize) {
+        (usize::from(side == Side::Left), if self.yes == kept { 2 } else { 1 })
+    }
+}
+
+/// A side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+/// The comparison of two numbers that stand the other way round.
+pub(super) fn mirrored(op: Op) -> Op {
+    match op {
+        Op::Lt => Op::Gt,
+        Op::Le => Op::Ge,
+        Op::Gt => Op::Lt,
+        Op::Ge => Op::Le,
+        _no_rule => op,
+    }
+}
+
+/// The comparison of whole numbers that holds where another one does not.
+pub(super) fn opposite(op: Op) -> Op {
+    match op {
+        Op::Lt => Op::Ge,
+        Op::Le => Op::Gt,
+        Op::Gt => Op::Le,
+        Op::Ge => Op::Lt,
+        Op::Eq => Op::Ne,
+        Op::Ne => Op::Eq,
+        _no_rule => op,
+    }
 }
 
 /// By how much a number is changed, and whether it is brought back to 24 bits.
@@ -319,26 +398,10 @@ fn exit(
         Def::Argument(region, at) => region == body && matches!(roles[at as usize], Role::Stays),
         Def::Result(..) | Def::Specialisation(_) | Def::Memory(_) => false,
     };
-    let mirrored = |op: Op| match op {
-        Op::Lt => Op::Gt,
-        Op::Le => Op::Ge,
-        Op::Gt => Op::Lt,
-        Op::Ge => Op::Le,
-        _no_rule => op,
-    };
     let (induction, with, test) = match (induction(x), induction(y)) {
         (Some(at), None) if stays(y) => (at, y, inst.op),
         (None, Some(at)) if stays(x) => (at, x, mirrored(inst.op)),
         _neither => return None,
-    };
-    let opposite = |op: Op| match op {
-        Op::Lt => Op::Ge,
-        Op::Le => Op::Gt,
-        Op::Gt => Op::Le,
-        Op::Ge => Op::Lt,
-        Op::Eq => Op::Ne,
-        Op::Ne => Op::Eq,
-        _no_rule => op,
     };
     let test = if ends == 0 { test } else { opposite(test) };
     let Role::Induction { step, .. } = roles[induction] else { return None };

@@ -38,26 +38,21 @@ pub(super) fn whole(function: &Function, form: &Form, part: FunctionId) -> Funct
 
 /// Gives what all iterations give.
 fn by_parts(b: &mut Builder, form: &Form, part: FunctionId, initial: &[ValueId], trip: ValueId) {
-    let results = sums(form);
+    let results = types(form);
     let mut operands: Vec<ValueId> =
-        initial.iter().zip(&form.roles).filter(|(_, role)| !is_sum(role)).map(|(value, _)| *value).collect();
+        initial.iter().zip(&form.roles).filter(|(_, role)| !role.is_found()).map(|(value, _)| *value).collect();
     operands.extend(form.captured());
     operands.push(trip);
-    let starts: Vec<ValueId> =
-        initial.iter().zip(&form.roles).filter(|(_, role)| is_sum(role)).map(|(v, _)| *v).collect();
+    let starts = found(form, initial);
     let zero = b.u32(0);
     let is_empty = b.op(Op::Eq, Type::U32, &[trip, zero]);
-    let ops = ops(form);
     let found = b.if_else(
         is_empty,
         &results,
         |b| b.end(Op::Yield, &starts),
         |b| {
             let found = b.call(part, &results, &operands);
-            let mut given = vec![];
-            for ((start, found), op) in starts.iter().zip(found).zip(&ops) {
-                given.push(combined(b, *op, *start, found));
-            }
+            let given = combined(b, form, &starts, &found);
             b.end(Op::Yield, &given);
         },
     );
@@ -66,17 +61,39 @@ fn by_parts(b: &mut Builder, form: &Form, part: FunctionId, initial: &[ValueId],
         .map(|at| match form.roles[at] {
             Role::Stays => initial[at],
             Role::Induction { .. } => advanced(b, form, at, initial[at], trip),
-            Role::Sum(_) => found.next().unwrap_or(initial[at]),
+            Role::Sum(_) | Role::Chosen { .. } => found.next().unwrap_or(initial[at]),
         })
         .collect();
     let given = at_the_end(b, form, &last);
     b.end(Op::Return, &given);
 }
 
+/// What earlier iterations have found, together with what later ones have.
+fn combined(b: &mut Builder, form: &Form, earlier: &[ValueId], later: &[ValueId]) -> Vec<ValueId> {
+    let roles: Vec<(usize, Role)> =
+        form.roles.iter().copied().enumerate().filter(|(_, role)| role.is_found()).collect();
+    let mut given = vec![];
+    for ((_, role), (earlier_one, later_one)) in roles.iter().zip(earlier.iter().zip(later)) {
+        let value = match role {
+            Role::Sum(op) => sum(b, *op, *earlier_one, *later_one),
+            Role::Chosen { by, test } => {
+                let at = roles.iter().position(|(position, _)| position == by).unwrap_or(0);
+                let ty = b.ty(later[at]);
+                let is_taken = b.op(*test, ty, &[later[at], earlier[at]]);
+                let ty = b.ty(*later_one);
+                b.op(Op::Select, ty, &[is_taken, *later_one, *earlier_one])
+            }
+            Role::Stays | Role::Induction { .. } => *later_one,
+        };
+        given.push(value);
+    }
+    given
+}
+
 /// Two sums together.
-fn combined(b: &mut Builder, op: Op, x: ValueId, y: ValueId) -> ValueId {
+fn sum(b: &mut Builder, op: Op, x: ValueId, y: ValueId) -> ValueId {
     let ty = b.ty(x);
-    let nothing = neutral(op) & ty.element().map_or(u64::MAX, |scalar| scalar.mask());
+    let nothing = neutral(op, ty);
     match (b.function.as_constant(x), b.function.as_constant(y)) {
         (Some(known), _) if known == nothing => y,
         (_, Some(known)) if known == nothing => x,
@@ -84,20 +101,14 @@ fn combined(b: &mut Builder, op: Op, x: ValueId, y: ValueId) -> ValueId {
     }
 }
 
-/// The operations of the sums.
-fn ops(form: &Form) -> Vec<Op> {
-    let op = |role: &Role| if let Role::Sum(op) = role { Some(*op) } else { None };
-    form.roles.iter().filter_map(op).collect()
+/// What stands where parts find something, of what stands at all positions.
+fn found(form: &Form, all: &[ValueId]) -> Vec<ValueId> {
+    all.iter().zip(&form.roles).filter(|(_, role)| role.is_found()).map(|(value, _)| *value).collect()
 }
 
-fn is_sum(role: &Role) -> bool {
-    matches!(role, Role::Sum(_))
-}
-
-/// The types of what is put together.
-fn sums(form: &Form) -> Vec<Type> {
-    let params = form.carried().iter().zip(&form.roles);
-    params.filter(|(_, role)| is_sum(role)).map(|(param, _)| form.function.ty(*param)).collect()
+/// The types of what parts find.
+fn types(form: &Form) -> Vec<Type> {
+    found(form, form.carried()).into_iter().map(|param| form.function.ty(param)).collect()
 }
 
 /// A parameter or a constant of the loop's function, in the function from which it was made.
@@ -131,7 +142,7 @@ fn trip(b: &mut Builder, form: &Form, from: ValueId, with: ValueId) -> (ValueId,
     let Exit { test, induction, .. } = form.exit;
     let step = match form.roles[induction] {
         Role::Induction { step, .. } => step,
-        Role::Stays | Role::Sum(_) => 1,
+        Role::Stays | Role::Sum(_) | Role::Chosen { .. } => 1,
     };
     let ends = b.op(test, Type::U32, &[from, with]);
     let (high, low_end) = if step < 0 { (from, with) } else { (with, from) };
@@ -198,8 +209,7 @@ fn at_the_end(b: &mut Builder, form: &Form, last: &[ValueId]) -> Vec<ValueId> {
 /// The function of parts of a range: parameters are the numbers that are no sums, those of the function that the loop reads, and how many iterations
 /// there are.
 pub(super) fn part(form: Form, (id, name): (FunctionId, &str), grain: u32) -> Function {
-    let results = sums(&form);
-    let ops = ops(&form);
+    let results = types(&form);
     let mut function = form.function.clone();
     let span = function.span;
     function.name = Name::from(name);
@@ -208,13 +218,15 @@ pub(super) fn part(form: Form, (id, name): (FunctionId, &str), grain: u32) -> Fu
     let mut starts = vec![];
     for (param, role) in form.carried().iter().zip(&form.roles) {
         let ty = function.ty(*param);
-        if let Role::Sum(op) = role {
-            let bits = neutral(*op) & ty.element().map_or(u64::MAX, |scalar| scalar.mask());
-            starts.push(function.constant(ty, bits));
-        } else {
-            let value = function.values.push(Value { ty, name: None, def: Def::Param(ParamAttrs::default()) });
-            params.push(value);
-            starts.push(value);
+        match role {
+            Role::Sum(op) => starts.push(function.constant(ty, neutral(*op, ty))),
+            // Until the first one is chosen, nobody looks at it.
+            Role::Chosen { .. } => starts.push(function.constant(ty, 0)),
+            Role::Stays | Role::Induction { .. } => {
+                let value = function.values.push(Value { ty, name: None, def: Def::Param(ParamAttrs::default()) });
+                params.push(value);
+                starts.push(value);
+            }
         }
     }
     let length = function.values.push(Value { ty: Type::U32, name: None, def: Def::Param(ParamAttrs::default()) });
@@ -244,7 +256,7 @@ pub(super) fn part(form: Form, (id, name): (FunctionId, &str), grain: u32) -> Fu
             let rest = b.op(Op::Sub, Type::U32, &[length, half]);
             let first: Vec<ValueId> = params.iter().chain(&captured).copied().chain([half]).collect();
             let token = b.fork(id, &first);
-            let moved = (0..form.roles.len()).filter(|at| !is_sum(&form.roles[*at]));
+            let moved = (0..form.roles.len()).filter(|at| !form.roles[*at].is_found());
             let mut second: Vec<ValueId> = vec![];
             for (at, param) in moved.zip(&params) {
                 let value = advanced(b, &form, at, *param, half);
@@ -254,10 +266,7 @@ pub(super) fn part(form: Form, (id, name): (FunctionId, &str), grain: u32) -> Fu
             second.push(rest);
             let right = b.call(id, &results, &second);
             let left = b.join(id, &results, token);
-            let mut given = vec![];
-            for ((left, right), op) in left.iter().zip(&right).zip(&ops) {
-                given.push(combined(b, *op, *left, *right));
-            }
+            let given = combined(b, &form, &left, &right);
             b.end(Op::Return, &given);
         },
         |b| b.end(Op::Yield, &[]),
@@ -273,17 +282,12 @@ pub(super) fn part(form: Form, (id, name): (FunctionId, &str), grain: u32) -> Fu
     function
 }
 
-/// What an iteration gives on, of the sums.
-fn carried_sums(form: &Form, operands: &[ValueId]) -> Vec<ValueId> {
-    operands.iter().zip(&form.roles).filter(|(_, role)| is_sum(role)).map(|(value, _)| *value).collect()
-}
-
 /// The body once, as the function's own.
 fn one(function: &mut Function, form: &Form, starts: &[ValueId]) {
     let stands: FastMap<ValueId, ValueId> = form.carried().iter().copied().zip(starts.iter().copied()).collect();
     for id in &form.again {
         let inst = &function.insts[*id];
-        let given = carried_sums(form, &inst.operands);
+        let given = found(form, &inst.operands);
         function.insts[*id] = Inst::new(Op::Return, None, &given, inst.span);
     }
     for inst in function.insts.iter_mut() {
@@ -309,7 +313,7 @@ fn loop_over(function: &mut Function, form: &Form, starts: &[ValueId]) -> InstId
     function.regions[body].insts.insert(at, test);
 
     let ending = function.insts[form.exit.branch].regions[form.exit.ends];
-    let sums = carried_sums(form, form.carried());
+    let sums = found(form, form.carried());
     let end = function.insts.push(Inst::new(Op::Break, None, &sums, span));
     function.regions[ending].insts = vec![end];
     function.insts[form.around].results.clear();
