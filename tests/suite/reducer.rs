@@ -116,7 +116,8 @@ const EXTREMES: &str = "def greater(a: u24, b: u24) -> u24:
 def smaller(a: u24, b: u24) -> u24:
   if a >= b:
     return b
-  return a
+  else:
+    return a
 
 ";
 
