@@ -17,6 +17,7 @@
 //! | [`lasting`] | which functions may take long |
 //! | [`forks`] | calls that run at the same time |
 //! | [`applying`] | application of unknown functions |
+//! | [`results`](mod@results) | numbers and fields instead of the words and cells that are made of them at the end |
 //! | [`dead_code`] | cleaning up after a function is written |
 //! | [`wraparound`] | which numbers of 24 bits are masked, and where |
 //! | [`library`] | functions that are called by name |
@@ -39,6 +40,7 @@ mod numbers;
 mod operands;
 mod products;
 pub mod represent;
+mod results;
 mod reuse;
 mod specialisations;
 mod tag_tests;
@@ -261,6 +263,7 @@ pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], for_threads: bool)
     lowering.library.finish(&mut lowering.module);
     let Lowering { mut module, traps, tables, .. } = lowering;
     let exported: Vec<FunctionId> = roots.iter().map(|root| root.function).chain([entry, apply, force]).collect();
+    results::in_parts(&mut module, &exported);
     wraparound::wrap_late(&mut module, &exported);
     Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host, roots })
 }
