@@ -100,8 +100,7 @@ impl Work<'_> {
                 (Form::Number(_), Op::TermDrop) => self.remove(user),
                 // A cell has one owner: all of its users take it apart, or none.
                 (Form::Cell(_), Op::CellOpen) if opens => {
-                    let none = self.no_token(user);
-                    self.replace(results[0], none);
+                    self.forget_token(results[0], user);
                     for (field, part) in results[1..].iter().zip(&parts) {
                         self.replace(*field, *part);
                     }
@@ -111,6 +110,18 @@ impl Work<'_> {
             }
         }
         self.put_together(form, value, place);
+    }
+
+    /// There is no memory to be used again: nobody frees it, and others have an empty reuse token.
+    fn forget_token(&mut self, token: ValueId, opened: InstId) {
+        let uses: Vec<InstId> = Uses::of(&self.function).all(token).to_vec();
+        let (frees, others): (Vec<InstId>, Vec<InstId>) =
+            uses.into_iter().partition(|user| self.function.insts[*user].op == Op::CellFree);
+        frees.into_iter().for_each(|free| self.remove(free));
+        if !others.is_empty() {
+            let none = self.no_token(opened);
+            self.replace(token, none);
+        }
     }
 
     /// An empty reuse token, made before an instruction.

@@ -3,6 +3,7 @@
 
 mod host;
 mod interpreter;
+mod lowered;
 mod member;
 mod operate;
 mod programs;
