@@ -335,7 +335,8 @@ fn a_kernel_does_not_grow_beyond_all_bounds() {
         .replace("main(", "steps(")
         .replace("entry(", "main(");
     let why = refusal("nbody.bend", &text, Options::new(8, 9));
-    assert!(why.contains("too much code"), "{why}");
+    // Whichever limit is met first.
+    assert!(["too much code", "too few lanes"].iter().any(|limit| why.contains(limit)), "{why}");
 }
 
 /// Sums over small trees, each of which needs the one before: the plan is long, and most of its phases have little to do.
