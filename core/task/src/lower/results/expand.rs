@@ -21,6 +21,7 @@ pub(super) fn expand(module: &mut Module, forms: &Forms) {
         for (form, value, place) in calls {
             work.take(form, value, place);
         }
+        work.free_no_empty_tokens();
         while dead_code::remove_unused(&mut work.function) {}
         module.functions[id] = work.function;
     }
@@ -100,7 +101,8 @@ impl Work<'_> {
                 (Form::Number(_), Op::TermDrop) => self.remove(user),
                 // A cell has one owner: all of its users take it apart, or none.
                 (Form::Cell(_), Op::CellOpen) if opens => {
-                    self.forget_token(results[0], user);
+                    let none = self.no_token(user);
+                    self.replace(results[0], none);
                     for (field, part) in results[1..].iter().zip(&parts) {
                         self.replace(*field, *part);
                     }
@@ -110,18 +112,6 @@ impl Work<'_> {
             }
         }
         self.put_together(form, value, place);
-    }
-
-    /// There is no memory to be used again: nobody frees it, and others have an empty reuse token.
-    fn forget_token(&mut self, token: ValueId, opened: InstId) {
-        let uses: Vec<InstId> = Uses::of(&self.function).all(token).to_vec();
-        let (frees, others): (Vec<InstId>, Vec<InstId>) =
-            uses.into_iter().partition(|user| self.function.insts[*user].op == Op::CellFree);
-        frees.into_iter().for_each(|free| self.remove(free));
-        if !others.is_empty() {
-            let none = self.no_token(opened);
-            self.replace(token, none);
-        }
     }
 
     /// An empty reuse token, made before an instruction.
@@ -217,6 +207,18 @@ impl Work<'_> {
         let (token, fields) = (operands[0], operands[1..].to_vec());
         self.function.insts[made] = Inst::new(Op::CellFree, None, &[token], self.function.insts[made].span);
         fields
+    }
+
+    /// Where no memory is at hand, nobody frees it.
+    fn free_no_empty_tokens(&mut self) {
+        let Function { insts, regions, values, .. } = &mut self.function;
+        let is_empty = |token: ValueId| match values[token].def {
+            Def::Result(inst, _) => insts[inst].op == Op::TermPack,
+            Def::Constant(_) | Def::Param(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) => false,
+        };
+        for region in regions.iter_mut() {
+            region.insts.retain(|id| insts[*id].op != Op::CellFree || !is_empty(insts[*id].operands[0]));
+        }
     }
 
     /// A choice or a loop gives parts.

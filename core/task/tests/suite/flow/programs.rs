@@ -44,6 +44,11 @@ pub(super) fn on_large_stack<T: Send>(run: impl FnOnce() -> T + Send) -> T {
 
 /// The program in a file, as it is run; none if it is refused.
 pub(super) fn load(path: &Path) -> Option<Program> {
+    load_with(path, None)
+}
+
+/// The same with an argument in front of those that the file names.
+pub(super) fn load_with(path: &Path, argument: Option<&str>) -> Option<Program> {
     let main = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let lines = main.lines().filter_map(|line| line.trim_start().strip_prefix("#: "));
     let words = |key: &'static str| lines.clone().filter_map(move |line| line.strip_prefix(key)?.strip_prefix(' '));
@@ -53,7 +58,7 @@ pub(super) fn load(path: &Path) -> Option<Program> {
         check_types: !flags.contains(&"-Ono-type-check"),
         entry,
         // Quoted arguments have no spaces outside of the quotes here; one with spaces is one argument.
-        arguments: words("args").flat_map(arguments).collect(),
+        arguments: argument.map(str::to_string).into_iter().chain(words("args").flat_map(arguments)).collect(),
         ..Options::default()
     };
     prepared(compile(&Folder(path), &options).program?)
