@@ -31,7 +31,7 @@ fn visit(function: &mut Function, region: RegionId, stands: &mut FastMap<ValueId
         match function.insts[id].op {
             Op::Select => select(function, id),
             Op::If => at += value(function, (region, at), id, stands),
-            _no_choice => {}
+            _no_rule => {}
         }
         at += 1;
     }
@@ -55,7 +55,7 @@ impl Chosen {
         let (in_order, crossed) = match compared.op {
             Op::Gt | Op::Ge => (Op::Max, Op::Min),
             Op::Lt | Op::Le => (Op::Min, Op::Max),
-            _no_order => return None,
+            _no_rule => return None,
         };
         let is = |a, b| is_same(function, a, b);
         let op = match (is(x, yes) && is(y, no), is(x, no) && is(y, yes)) {

@@ -108,7 +108,7 @@ impl Work<'_> {
                     }
                     self.remove(user);
                 }
-                _as_one => {}
+                _no_rule => {}
             }
         }
         self.put_together(form, value, place);
