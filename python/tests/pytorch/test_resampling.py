@@ -27,7 +27,11 @@ RESAMPLED = {
     "shares": lambda x: F.adaptive_avg_pool2d(x, (4, 3)),
     "windows": lambda x: F.avg_pool2d(x, 6, 2, 3, ceil_mode=True, count_include_pad=False),
     "the largest": lambda x: F.max_pool2d(x, 6, 1, 2),
+    "the largest of windows with gaps": lambda x: F.max_pool2d(x, 3, 1, padding=1, dilation=2),
     "the largest of shares": lambda x: F.adaptive_max_pool2d(x, 3),
+    "repeated edges": lambda x: F.pad(x, (2, 1, 0, 3), mode="replicate"),
+    "repeated edges of a row": lambda x: F.pad(x[:, :, 0, :1], (2, 3), mode="replicate"),
+    "repeated edges of volumes": lambda x: F.pad(x.unsqueeze(0), (1, 0, 2, 1, 0, 1), mode="replicate"),
 }
 
 
@@ -37,6 +41,18 @@ def test_pictures(name):
     x = torch.randn(2, 3, 6, 5)
     for ours, theirs in zip(with_gradient(RESAMPLED[name], x, "girih"), with_gradient(RESAMPLED[name], x, "cpu"), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.7, 1.0, 2.0, 3.0, float("inf")])
+def test_the_gradient_of_distances(p):
+    torch.manual_seed(0)
+    points = torch.randn(2, 4, 3)
+    # The first two of the second set are points of the first one: such distances have no slope.
+    others = torch.cat([points[:, :2], torch.randn(2, 3, 3)], 1)
+    for ours, theirs in zip(*(with_gradient(lambda x: torch.cdist(x, others.to(x.device), p), points, device) for device in ("girih", "cpu")), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+    of_others = [with_gradient(lambda x: torch.cdist(points.to(x.device), x, p), others, device)[1] for device in ("girih", "cpu")]
+    torch.testing.assert_close(*of_others, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("padding,align", [("zeros", False), ("border", True), ("reflection", False)])

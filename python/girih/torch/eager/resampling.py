@@ -1,4 +1,5 @@
 """Interpolation, averaging of windows, and their gradients, where Inductor has no kernel: each is a product with a matrix along each axis, and its gradient one with the transposes.
+The gradients of sampling, of the largest of windows, and of edges that are repeated are here as well.
 
 A matrix says how much each place of the input (a column) counts for each place of the output (a row). The formulas of places and weights are those of PyTorch.
 Invariant: types of 16 bits are computed in `float32`, and rounded once.
@@ -185,12 +186,30 @@ def _largest_backward(axes, is_windowed=False):
     """The gradient of pooling that keeps the largest number of a window: it goes to where that was. The last argument says where."""
 
     def backward(gradient, tensor, *rest, **named):
-        if is_windowed and _is_small(rest[0], axes):
+        if is_windowed and _is_small(rest[0], axes) and all(gap == 1 for gap in rest[3]):
             return NotImplemented
         places = named.get("indices", rest[-1] if rest else None)
         flat = torch.zeros(*tensor.shape[:-axes], math.prod(tensor.shape[-axes:]), dtype=torch.float32, device=tensor.device)
         made = _aten.scatter_add(flat, -1, places.flatten(-axes), gradient.flatten(-axes).float())
         return made.to(gradient.dtype).reshape(tensor.shape)
+
+    return backward
+
+
+def _edges_backward(axes):
+    """The gradient of padding with what stands at the edges: an edge gets what went beyond it, too."""
+
+    def backward(gradient, tensor, padding):
+        if min(padding) < 0:
+            return NotImplemented
+        wide = gradient.float() if gradient.dtype.itemsize == 2 else gradient
+        for axis, before, after in zip(range(-1, -axes - 1, -1), padding[::2], padding[1::2]):
+            length = tensor.shape[axis]
+            counts = [before + 1, length - 2, after + 1] if length > 1 else [before + 1 + after]
+            parts = wide.split(counts, axis)
+            edges = [part.sum(axis, keepdim=True) for part in (parts[0], parts[-1])]
+            wide = torch.cat([edges[0], parts[1], edges[1]], axis) if length > 1 else edges[0]
+        return wide.to(gradient.dtype)
 
     return backward
 
@@ -266,6 +285,8 @@ def _rows():
         for name in (f"max_pool{axes}d_with_indices", f"adaptive_max_pool{axes}d", f"fractional_max_pool{axes}d"):
             # Inductor has a kernel for small windows of pictures.
             rows[getattr(_aten, f"{name}_backward").default] = _largest_backward(axes, name == "max_pool2d_with_indices")
+    for axes in (1, 2, 3):
+        rows[getattr(_aten, f"replication_pad{axes}d_backward").default] = _edges_backward(axes)
     rows[_aten._adaptive_avg_pool3d.default] = _adaptive
     rows[_aten.grid_sampler_2d_backward.default] = _sampled_backward
     return rows

@@ -127,6 +127,21 @@ def _distances(a, b, p, mode=None):
     return _aten.linalg_vector_norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, [-1])
 
 
+def _distances_backward(gradient, a, b, p, distances):
+    """The gradient of distances for the points of `a`. Where two points are the same, there is none."""
+    between = a.unsqueeze(-2) - b.unsqueeze(-3)
+    gradient, distances = gradient.unsqueeze(-1), distances.unsqueeze(-1)
+    if p == 0:
+        return torch.zeros_like(a)
+    if p == 1:
+        slope = torch.sign(between)
+    elif p == math.inf:
+        slope = torch.where(between.abs() == distances, torch.sign(between), 0.0)
+    else:
+        slope = torch.where((distances == 0) | (between == 0), 0.0, torch.sign(between) * (between.abs() / distances) ** (p - 1))
+    return (gradient * slope).sum(-2)
+
+
 def _multinomial(weights, count, replacement=False, generator=None):
     """The largest of weights over exponential numbers are a sample without replacement. What has no weight is never drawn."""
     wide = weights.to(_drawn(weights))
@@ -286,6 +301,7 @@ _ROWS = {
     _aten.index_select.default: _index_select,
     _aten.gather.default: _gather,
     _aten._cdist_forward.default: _distances,
+    _aten._cdist_backward.default: _distances_backward,
 }
 
 
