@@ -51,6 +51,29 @@ def test_sizes_may_change():
     assert len(seen) == 1
 
 
+PICTURES = {
+    "windows": lambda x: x.unfold(2, 4, 2).unfold(3, 4, 2).sum((-1, -2)) * 2,
+    "a network": lambda x: F.relu(F.batch_norm(F.max_pool2d(F.conv2d(x, torch.ones(5, 3, 3, 3, device=x.device), stride=2, padding=1), 3, 2, 1), None, None, training=True)).mean((2, 3)),
+    "interpolation": lambda x: F.interpolate(F.avg_pool2d(x, 2), size=x.shape[2:], mode="bilinear") + x,
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_sizes_of_pictures_may_change(name):
+    """A size of Inductor's is then a formula of others, and two texts may mean the same one."""
+    torch.manual_seed(0)
+    compiled = torch.compile(PICTURES[name], dynamic=True)
+    for size in ((2, 3, 12, 10), (3, 3, 14, 17)):
+        x, results = torch.randn(size), []
+        for device, function in (("girih", compiled), ("cpu", PICTURES[name])):
+            given = x.to(device, copy=True).requires_grad_()
+            y = function(given)
+            (y * torch.cos(torch.arange(y.numel(), device=device)).reshape(y.shape)).sum().backward()
+            results.append((y.detach().cpu(), given.grad.cpu()))
+        for ours, theirs in zip(*results, strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
+
+
 def test_changes_in_place():
     x = torch.randn(20, 30)
     ours = x.to("girih")

@@ -40,6 +40,7 @@ def register() -> None:
     _name_the_card()
     _say_what_is_summed()
     _scan_rows_whole()
+    _tile_as_far_as_is_known()
 
 
 @contextlib.contextmanager
@@ -114,3 +115,22 @@ def _scan_rows_whole() -> None:
         return hint, 1 if _is_ours.get() else count
 
     ir.Scan.num_splits = classmethod(num_splits)
+
+
+def _tile_as_far_as_is_known() -> None:
+    """Inductor looks at how a kernel's elements lie before it cuts it into tiles. Where sizes change, it may not see that two texts mean the same size, and gives up the whole graph
+    by an assertion: such a kernel is cut as if nobody had looked, which is slower at most."""
+    from torch._inductor.codegen import simd
+
+    theirs = simd.analyze_memory_coalescing
+
+    @functools.wraps(theirs)
+    def analyze(node):
+        try:
+            return theirs(node)
+        except AssertionError:
+            if not _is_ours.get():
+                raise
+            return None
+
+    simd.analyze_memory_coalescing = analyze
