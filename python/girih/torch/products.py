@@ -190,7 +190,7 @@ def _product(operation, c, a, b, alpha, beta, out):
     _check_shapes(a, b, rank)
     if why:
         factors = {} if c is None else {"beta": beta, "alpha": alpha}
-        outs = {} if out is None else {"out": out}
+        outs, operation = ({}, operation) if out is None else ({"out": out}, operation.overloadpacket.out)
         return eager.run(operation, *[t for t in (c, a, b) if t is not None], **factors, **outs)
     result = _shaped(out, [*a.shape[:-1], b.shape[-1]], a)
     target = _without_overlap(result, a, b, c)

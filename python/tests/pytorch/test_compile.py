@@ -155,3 +155,24 @@ def test_kernels_are_compiled_before_they_are_launched():
 
     early.compile_early({"triton_a": Kernel(), "triton_b": None}, [("triton_a", (1,)), ("triton_b", (2,)), ("triton_c", ())])
     assert begun == [((1,), 7)]
+
+
+DOUBLES = {
+    "powers": lambda x: 1 / 10000**x + x**-0.5 + x**3,
+    "waves": lambda x: torch.cat([x.sin(), x.cos()]),
+    "norms": lambda x: F.gelu(F.layer_norm(x, x.shape[-1:])).softmax(-1),
+    "tanh": lambda x: torch.tanh(x) * 2,
+    "scan": lambda x: x.logcumsumexp(0),
+    "products": lambda x: F.linear(x, x, x[:, 0]) @ x + torch.ones(x.shape, dtype=x.dtype, device=x.device).addmm_(x, x.t() @ x),
+    "whole numbers": lambda x: (x * 10).long() @ (x * 10).long().t(),
+}
+
+
+@pytest.mark.parametrize("name", DOUBLES)
+def test_numbers_of_64_bits(name):
+    """The device computes functions in 32 bits alone: those of 64 run on the host, between kernels."""
+    if girih.torch.current().kind != "cpu":
+        pytest.skip("not every device has numbers of 64 bits")
+    torch.manual_seed(0)
+    x = torch.rand(5, 7, dtype=torch.float64) + 0.1
+    torch.testing.assert_close(torch.compile(DOUBLES[name])(x.to("girih")).cpu(), DOUBLES[name](x), rtol=1e-12, atol=1e-12)

@@ -14,6 +14,7 @@ import torch._inductor.utils as utils
 from torch._dynamo.convert_frame import compile_lock
 
 from girih.torch import device, eager
+from girih.torch.inductor import doubles
 
 _OPTIONS = {
     # Also where Inductor trusts an index: what another kernel has checked, and has not told the host yet, may be wrong.
@@ -41,6 +42,7 @@ def register() -> None:
     _say_what_is_summed()
     _scan_rows_whole()
     _tile_as_far_as_is_known()
+    doubles.register(_is_ours.get)
 
 
 @contextlib.contextmanager
