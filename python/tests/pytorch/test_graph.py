@@ -103,6 +103,8 @@ PICTURES = {
     "maximum": lambda x: (F.max_pool2d(x, 2), F.max_pool2d(x, 3, 2, 1), F.max_pool2d(x, (2, 3), ceil_mode=True), F.max_pool2d(x, 3, 1, dilation=2), F.max_pool2d(x[0], 2), F.max_pool1d(x[0], 3)),
     "ties": lambda x: (F.max_pool2d(x.round(), 2), F.max_pool2d(x.round(), 3, 1)),
     "mean": lambda x: (F.avg_pool2d(x, 2), F.avg_pool2d(x, 3, 2, 1), F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, (3, 4)), F.adaptive_avg_pool2d(x, (9, 3))),
+    "mean_of_all": lambda x: (F.adaptive_avg_pool2d(x.contiguous(memory_format=torch.channels_last), 1), F.adaptive_avg_pool1d(x[:, :, 0].transpose(1, 2), 1)),
+    "strided": lambda x: ((x * 2).as_strided((2, 8, 4, 9), (288, 1, 72, 8)), x.exp().as_strided((4, 9), (9, 1), 36)),
     "batch_norm": lambda x: (F.batch_norm(x, None, None, training=True), F.batch_norm(x, x[0, :, 0, 0].detach(), x[0, :, 0, 1].detach().abs()), F.instance_norm(x), F.group_norm(x, 2)),
     "sampled": lambda x: F.grid_sample(x.detach(), F.affine_grid(torch.tensor([[[0.8, 0.3, 0.1], [-0.2, 0.7, 0.0]]], device=x.device).expand(2, 2, 3), (2, 4, 5, 6), align_corners=False), align_corners=False),
     "larger": lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, size=(13, 5), mode="bilinear"), F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=True), F.pixel_shuffle(x, 2)),
@@ -302,7 +304,7 @@ def test_functions_without_derivatives_run_in_one_graph():
 # PyTorch's core operations that break graphs.
 CORE_MISSING = """
     _adaptive_avg_pool3d.default _cdist_forward.default _embedding_bag.default _fft_c2r.default _fft_r2c.default _local_scalar_dense.default _pdist_forward.default
-    as_strided.default atan2.out avg_pool3d.default diagonal.default masked_scatter.default max_pool3d_with_indices.default nonzero.default randperm.default resize_.default
+    atan2.out avg_pool3d.default diagonal.default masked_scatter.default max_pool3d_with_indices.default nonzero.default randperm.default resize_.default
     scatter_reduce.two sym_storage_offset.default
 """.split()
 

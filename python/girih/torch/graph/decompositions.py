@@ -7,6 +7,8 @@ import functools
 
 import torch
 
+from girih.torch.graph import strided
+
 # Core operations that are made of others in a way that kernels fuse.
 _ALSO = (
     "_adaptive_avg_pool2d",
@@ -39,4 +41,4 @@ def table() -> dict:
     packets = [getattr(torch.ops.aten, name) for name in _ALSO]
     chosen = {**core_aten_decompositions(), **get_decompositions(packets)}
     kept = [getattr(torch.ops.aten, name) for name in _KEPT]
-    return {operation: by for operation, by in chosen.items() if getattr(operation, "overloadpacket", None) not in kept}
+    return {operation: by for operation, by in chosen.items() if getattr(operation, "overloadpacket", None) not in kept} | strided.ROWS
