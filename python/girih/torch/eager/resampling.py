@@ -1,7 +1,7 @@
 """Interpolation, averaging of windows, and their gradients, where Inductor has no kernel: each is a product with a matrix along each axis, and its gradient one with the transposes.
-The gradients of sampling, of the largest of windows, and of edges that are repeated are here as well.
 
 A matrix says how much each place of the input (a column) counts for each place of the output (a row). The formulas of places and weights are those of PyTorch.
+Gradients of sampling, of the largest of windows, and of edges that are repeated are here as well.
 Invariant: types of 16 bits are computed in `float32`, and rounded once.
 """
 
