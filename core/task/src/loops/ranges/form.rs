@@ -1,6 +1,6 @@
 //! Whether a function is a loop over a range: its inductions, its sums, and the test that ends it.
 //!
-//! Recursion with one call of itself, whose results only become part of the function's, is made such a loop first ([`recursion`](super::recursion)).
+//! Recursion with one call of itself, whose results only become part of the function's, is made such a loop first ([`recursion`]).
 //!
 //! Invariant: the loop of a [`Form`] gives what the function gives, and its body ends by `continue` except where the test ends it.
 

@@ -1,6 +1,6 @@
 //! Functions give parts, and their callers take parts.
 //!
-//! Invariant: all results that [`forms`](super::forms) has found are changed at once, so callers and callees agree again.
+//! Invariant: all results that [`forms`](mod@super::forms) has found are changed at once, so callers and callees agree again.
 
 use super::super::dead_code;
 use super::forms::{Form, Forms, Source, Uses, givers, source};
