@@ -245,7 +245,8 @@ fn keep_few(module: &Module, found: &mut Forms) {
     }
 }
 
-/// Cells are given in parts where some call takes them apart, and none within a recursion makes them again.
+/// Cells are given in parts where some call takes them apart, and none within a recursion makes them again. A cell that is taken apart on one way and kept
+/// whole on another one is made: it has one owner, and so have its parts.
 fn keep_useful(module: &Module, recursive: &IndexVec<FunctionId, bool>, found: &mut Forms) {
     let mut opened: HashSet<(FunctionId, usize)> = HashSet::new();
     let mut made: HashSet<(FunctionId, usize)> = HashSet::new();
@@ -257,7 +258,9 @@ fn keep_useful(module: &Module, recursive: &IndexVec<FunctionId, bool>, found: &
                 let opens = matches!(uses.all(*value), [user] if function.insts[*user].op == Op::CellOpen);
                 let ends = matches!(uses.all(*value), [user] if matches!(function.insts[*user].op, Op::Return | Op::Yield | Op::Break));
                 opened.extend(opens.then_some((callee, position)));
-                made.extend((recursive[id] && !opens && !ends).then_some((callee, position)));
+                let users = uses.all(*value);
+                let differ = users.len() > 1 && users.iter().any(|user| function.insts[*user].op != Op::CellOpen);
+                made.extend((differ || recursive[id] && !opens && !ends).then_some((callee, position)));
             }
         });
     }
