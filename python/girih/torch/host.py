@@ -60,7 +60,7 @@ class HostView:
         whole = self._bytes(tensor)
         self._fetch(tensor)
         usable = whole.numel() // tensor.element_size() * tensor.element_size()
-        return whole[:usable].view(tensor.dtype).as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+        return storages.flagged_as(tensor, whole[:usable].view(tensor.dtype).as_strided(tensor.size(), tensor.stride(), tensor.storage_offset()))
 
     def written(self, tensor: torch.Tensor) -> None:
         """Says that the operation writes to a tensor that `of` was asked for."""
@@ -102,8 +102,8 @@ def upload(target: torch.Tensor, source: torch.Tensor) -> None:
     """Writes a host's tensor to one of the device that has its shape."""
     if target.numel() == 0:
         return
-    if target.is_contiguous() and device.current().kind != "cpu":
-        source = source.to(target.dtype).contiguous()
+    if target.is_contiguous() and device.current().kind != "cpu" and not storages.is_flagged(target):
+        source = source.to(target.dtype).contiguous().resolve_conj().resolve_neg()
         buffer, offset = storages.place_of(target)
         buffer.write(storages.memory(source), offset)
         return

@@ -5,7 +5,7 @@ import torch
 from girih.torch import device, eager, host, storages
 from girih.torch.library import Library
 
-_library = Library("aten", "IMPL")
+_library, _marks = Library("aten", "IMPL"), torch.library.Library("aten", "IMPL")
 _HOST = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 
 
@@ -37,6 +37,8 @@ def _copy_from(source, target, non_blocking=False):
 def _copy_on_device(source, target):
     """Copies between two tensors of the device: bytes where both have them in the same order, else by a kernel."""
     source = source.expand(target.size())
+    if storages.is_flagged(source) or storages.is_flagged(target):
+        source, target = _without_marks(source, target)
     same = source.dtype == target.dtype and source.stride() == target.stride()
     if same and source.numel() and storages.span(source.size(), source.stride()) == source.numel():
         from_buffer, from_offset = storages.place_of(source)
@@ -46,6 +48,15 @@ def _copy_on_device(source, target):
     if source.numel() == 0:
         return
     eager.copy(target, source)
+
+
+def _without_marks(source, target):
+    """What to copy where, when a tensor is marked as the conjugate or the negative of what is in memory."""
+    is_conjugate, is_negative = source.is_conj() != target.is_conj(), source.is_neg() != target.is_neg()
+    source, target = storages.flagged_as(source, source), storages.flagged_as(target, target)
+    if is_conjugate:
+        source = eager.run(torch.ops.aten._conj_physical.default, source)
+    return eager.run(torch.ops.aten.neg.default, source) if is_negative else source, target
 
 
 def _item(tensor):
@@ -107,3 +118,6 @@ def register() -> None:
     """Registers them."""
     for name, function in _OPERATIONS.items():
         _library.impl(name, function, "PrivateUse1")
+    # PyTorch would give copies of what is marked as a conjugate to these, and make the copies by them.
+    for key in ("Conjugate", "Negative"):
+        _marks.impl("_copy_from", torch.library.fallthrough_kernel, key)

@@ -102,13 +102,14 @@ class Module:
 def register() -> None:
     """Registers all of it."""
     _setup_privateuseone_for_python_backend("girih", backend_module=Module())
-    from girih.torch import arguments, attention, autocast, convolutions, ctc, distributed, eager, generators, modules, operations, processes, products
+    from girih.torch import arguments, attention, autocast, convolutions, ctc, distributed, eager, fourier, generators, modules, operations, processes, products
 
     operations.register()
     products.register()
     convolutions.register()
     attention.register()
     ctc.register()
+    fourier.register()
     autocast.register()
     eager.register()
     generators.register()

@@ -12,7 +12,7 @@ import torch
 from girih._native import kept_memory, memory_of
 from girih.torch import device
 
-# The codes of DLPack: integer, unsigned, float, bfloat, bool.
+# The codes of DLPack: integer, unsigned, float, bfloat, complex, bool.
 CODES = {
     torch.int8: (0, 8),
     torch.int16: (0, 16),
@@ -26,6 +26,9 @@ CODES = {
     torch.float32: (2, 32),
     torch.float64: (2, 64),
     torch.bfloat16: (4, 16),
+    torch.complex32: (5, 32),
+    torch.complex64: (5, 64),
+    torch.complex128: (5, 128),
     torch.bool: (6, 8),
     torch.float8_e4m3fn: (10, 8),
     torch.float8_e5m2: (12, 8),
@@ -39,6 +42,23 @@ def span(size, stride) -> int:
     if 0 in size:
         return 0
     return 1 + sum((length - 1) * step for length, step in zip(size, stride))
+
+
+def is_flagged(tensor) -> bool:
+    """Whether a tensor says that it is the conjugate, or the negative, of what is in memory."""
+    return tensor.is_neg() or tensor.is_conj()
+
+
+def flagged_as(tensor, plain) -> torch.Tensor:
+    """A tensor without such marks, with those of another one. Applied to a tensor that has them, it takes them away."""
+    if tensor.is_conj():
+        plain = plain.conj()
+    return torch._neg_view(plain) if tensor.is_neg() else plain
+
+
+def alone(tensor) -> torch.Tensor:
+    """The same tensor as one that is no view of another."""
+    return torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(tensor.untyped_storage(), tensor.storage_offset(), tensor.size(), tensor.stride())
 
 
 def overlaps_itself(tensor) -> bool:

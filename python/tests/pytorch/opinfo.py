@@ -16,7 +16,9 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int64": torch.int64}
+TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int64": torch.int64, "complex64": torch.complex64}
+# Those that are run where none is named.
+USUAL = "float32,bfloat16,int64"
 # From good to bad: the device did it; it went through the host; an error that names what is missing; any other error; a wrong number.
 OUTCOMES = ("device", "host", "refused", "error", "wrong")
 # How far a result may be off: a part of the number, and beside it. What is further off is judged by float64.
@@ -55,8 +57,21 @@ def tensors(value):
 
 
 def in_float64(value):
-    widen = lambda leaf: leaf.double() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else torch.float64 if leaf in TOLERANCES else leaf
+    def widen(leaf):
+        if not isinstance(leaf, torch.Tensor):
+            return _wide_type(leaf)
+        return leaf.to(_wide_type(leaf.dtype))
+
     return _pytree.tree_map(lambda leaf: widen(leaf) if isinstance(leaf, (torch.Tensor, torch.dtype)) else leaf, value)
+
+
+def _wide_type(dtype):
+    return torch.complex128 if dtype.is_complex else torch.float64 if dtype in TOLERANCES else dtype
+
+
+def real(tensor):
+    """A tensor's numbers as real ones: the parts of complex numbers."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.dtype.is_complex else tensor
 
 
 def close(ours, theirs) -> bool:
@@ -81,13 +96,14 @@ def compare(function, sample, ours, theirs) -> None:
     for index, (a, b) in enumerate(zip(left, right)):
         if a.shape != b.shape or a.dtype != b.dtype:
             raise Wrong(f"{a.dtype} of shape {tuple(a.shape)} for {b.dtype} of shape {tuple(b.shape)}")
-        if b.dtype.is_complex or close(a.detach().cpu(), b.detach()):
+        a, b = real(a.detach().cpu()), real(b.detach())
+        if close(a, b):
             continue
         if b.is_floating_point():
             exact = exact if exact is not None else tensors(function(in_float64(moved(sample, "cpu"))))
-            if _as_good(a.detach().cpu().double(), b.detach().double(), exact[index].detach()):
+            if _as_good(a.double(), b.double(), real(exact[index].detach())):
                 continue
-        raise Wrong(f"off by {(a.detach().cpu().double() - b.double()).abs().max().item():.3g}")
+        raise Wrong(f"off by {(a.double() - b.double()).abs().max().item():.3g}")
 
 
 # Their first results are compared. The others are statistics for gradients, whose types and sizes differ between PyTorch's own devices.
@@ -241,7 +257,7 @@ def measured(names, types, modes, most):
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--types", default=",".join(TYPES))
+    parser.add_argument("--types", default=USUAL)
     parser.add_argument("--modes", default="eager,compiled")
     parser.add_argument("--samples", type=int, default=4)
     parser.add_argument("--every", type=int, default=1, help="of how many entries one is run")

@@ -115,7 +115,7 @@ def _changes(call) -> bool:
     if table.formula(call.operation) is None and optimizers.step(call.operation) is None:
         return False
     numbers = tuple(value for value in (*call.args, *call.kwargs.values()) if type(value) in (int, float))
-    if not numbers:
+    if not numbers or any(tensor.dtype.is_complex for tensor in call.tensors):
         return False
     # Whole numbers beyond what floats hold stay exact, and those beyond their tensors' type are not made to fit.
     for dtype in {tensor.dtype for tensor in call.tensors}:

@@ -101,7 +101,10 @@ class _Describer:
         return value
 
     def _tensor(self, tensor):
+        if tensor.dtype.is_complex and tensor.device.type == "cpu" and tensor.dim() == 0:
+            tensor = tensor.to("girih")
         if tensor.device.type == "girih":
+            tensor = tensor.clone() if storages.is_flagged(tensor) else tensor
             kind = self._kind(tensor)
             place = (tensor.untyped_storage().data_ptr(), tensor.storage_offset(), kind)
         elif tensor.device.type == "cpu" and tensor.dim() == 0:

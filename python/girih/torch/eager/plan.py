@@ -6,13 +6,15 @@ Invariant: a plan runs kernels of Girih and nothing else; what Inductor would le
 import re
 
 import torch
+from torch.utils import _pytree
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import girih
 from girih.torch import storages
+from girih.torch.complex_numbers import lowering
 from girih.torch.eager import optimizers
 from girih.torch.eager.call import NoPlan, returned_arguments
-from girih.torch.eager.table import decompositions, formula
+from girih.torch.eager.table import decompositions, formula, pytorchs
 
 # What plans may leave to PyTorch: products and convolutions, which have kernels of their own, and the seeds of random numbers.
 _OURS = re.compile(r"^(mm|bmm|addmm|baddbmm|convolution|randint\.low_out|random_\.from)\b")
@@ -30,7 +32,7 @@ class Plan:
 
     def run(self, call):
         """Computes a call of this kind."""
-        made = iter(self._compiled(list(call.tensors)) if self._is_tried else self._try(call))
+        made = iter(self._compiled(_real(call.tensors)) if self._is_tried else self._try(call))
         results = [self._given(call, place) if place else rebuilt(made) for place, rebuilt in zip(self._returned, self._rebuilt)]
         return self._results(results)
 
@@ -40,7 +42,7 @@ class Plan:
 
     def repeat(self, tensors):
         """Computes a call of this kind whose results are all new, with these tensors."""
-        made = iter(self._compiled(tensors))
+        made = iter(self._compiled(_real(tensors)))
         return self._results([rebuilt(made) for rebuilt in self._rebuilt])
 
     @staticmethod
@@ -54,9 +56,10 @@ class Plan:
         is_plain = self._compiled.source_code.count(".run(") <= 1 or call.operation is torch.ops.aten.copy_.default
         written = [] if is_plain else [*call.written(), *call.outs()]
         for index in written:
-            tensors[index] = tensors[index].clone()
+            # The plan is for these strides; a clone of a part of a tensor has none of its gaps.
+            tensors[index] = torch.empty_strided(tensors[index].size(), tensors[index].stride(), dtype=tensors[index].dtype, device="girih").copy_(tensors[index])
         try:
-            made = self._compiled(list(tensors))
+            made = self._compiled(_real(tensors))
         except (girih.OutOfMemory, girih.AssertionFailed):
             # That is no refusal of a kernel, and may be otherwise the next time.
             raise
@@ -80,16 +83,33 @@ class Plan:
         return call.tensors[value.index]
 
 
+def _real(tensors):
+    """What kernels are given for tensors: for complex numbers their parts, beside each other."""
+    return [torch.view_as_real(tensor) if tensor.dtype.is_complex else tensor for tensor in tensors]
+
+
 class SizedPlan:
     """A plan for tensors whose sizes change, with the conditions that they must meet."""
 
     def __init__(self, plan, shapes, fakes):
         self.plan, self._conditions = plan, shapes.produce_guards_expression(fakes)
-        self._shapes = shapes
+        self._shapes, self._fixed = shapes, [_fixed(fake) for fake in fakes]
 
     def fits(self, call) -> bool:
         """Whether it computes this call."""
+        # PyTorch's conditions do not name lengths that turned out to be fixed.
+        if not all(_is_met(lengths, (*tensor.size(), *tensor.stride())) for lengths, tensor in zip(self._fixed, call.tensors)):
+            return False
         return not self._conditions or self._shapes.evaluate_guards_expression(self._conditions, call.tensors)
+
+
+def _fixed(fake):
+    """The lengths and the strides of a tensor that a plan was made for; `None` for those that may change."""
+    return [length if isinstance(length, int) else length.node.maybe_as_int() for length in (*fake.size(), *fake.stride())]
+
+
+def _is_met(fixed, lengths) -> bool:
+    return all(wanted is None or wanted == length for wanted, length in zip(fixed, lengths, strict=True))
 
 
 class Resizing:
@@ -117,9 +137,9 @@ def planned(call, run, any_size=False):
             if sizes:
                 return Resizing(sizes, run)
             mode, fakes = _fakes(call, any_size)
-            graph, rebuilt = _traced(call, mode, fakes)
+            graph, reals, rebuilt = _traced(call, mode, fakes)
             _checked(graph)
-            compiled = _compiled(graph, fakes)
+            compiled = _compiled(graph, reals)
     except NoPlan:
         raise
     except Exception as problem:
@@ -147,7 +167,9 @@ def _fakes(call, any_size=False):
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
     mode = FakeTensorMode(allow_fallback_kernels=False, shape_env=ShapeEnv())
-    return mode, [mode.from_tensor(tensor, static_shapes=not any_size) for tensor in call.tensors]
+    # PyTorch would make a view again as a view, of the type of what it is one of.
+    tensors = [storages.alone(tensor) if tensor.dtype.is_complex else tensor for tensor in call.tensors]
+    return mode, [mode.from_tensor(tensor, static_shapes=not any_size) for tensor in tensors]
 
 
 def _sizes(call):
@@ -163,7 +185,7 @@ def _sizes(call):
 
 
 def _traced(call, mode, fakes):
-    """The graph of a call, and how results are made of the graph's."""
+    """The graph of a call, its tensors, and how results are made of the graph's."""
     returned = returned_arguments(call.operation)
     rebuilt = [None] * len(returned)
 
@@ -182,8 +204,28 @@ def _traced(call, mode, fakes):
         return [value.clone() if any(value is tensor for tensor in tensors) else value for value in made]
 
     with mode:
-        graph = make_fx(torch.func.functionalize(function, remove="mutations_and_views"), decomposition_table=decompositions(), tracing_mode="real")(*fakes)
-    return graph, rebuilt
+        if _is_complex(call):
+            # Views have rules of their own, and what they give stays one.
+            function = lowering.Lowering(_graph(function, fakes, lowering.decompositions(pytorchs()), "mutations")).run
+            fakes = _real(fakes)
+            graph = _graph(function, fakes, decompositions(), "mutations")
+        else:
+            graph = _graph(function, fakes, decompositions())
+    return graph, fakes, rebuilt
+
+
+def _graph(function, fakes, table, removed="mutations_and_views"):
+    """A graph without changes in place, or without views, too."""
+    return make_fx(torch.func.functionalize(function, remove=removed), decomposition_table=table, tracing_mode="real")(*fakes)
+
+
+def _is_complex(call) -> bool:
+    """Whether complex numbers take part in a call."""
+    given = _pytree.tree_leaves((call.args, call.kwargs))
+    kinds = [tensor.dtype for tensor in call.tensors] + [value for value in given if isinstance(value, torch.dtype)]
+    return any(dtype.is_complex for dtype in kinds) or any(isinstance(value, complex) for value in given) or call.operation._schema.name in lowering.MAKERS_OF_COMPLEX
+
+
 
 
 def _hoisted(call, args, kwargs):
@@ -204,12 +246,15 @@ def _collected(value, made):
         return lambda results: None
     if isinstance(value, torch.Tensor):
         made.append(value)
-        return next
+        return _complex_next if value.dtype.is_complex else next
     if isinstance(value, (list, tuple)):
-        made.extend(value)
-        count = len(value)
-        return lambda results: [next(results) for _ in range(count)]
+        each = [_collected(item, made) for item in value]
+        return lambda results: [rebuilt(results) for rebuilt in each]
     raise NoPlan(f"it gives a `{type(value).__name__}`")
+
+
+def _complex_next(results):
+    return torch.view_as_complex(next(results))
 
 
 def _checked(graph) -> None:
@@ -217,8 +262,12 @@ def _checked(graph) -> None:
     for node in graph.graph.nodes:
         value = node.meta.get("val")
         for item in value if isinstance(value, (list, tuple)) else [value]:
-            if isinstance(item, torch.Tensor) and item.dtype not in storages.TYPES:
+            if not isinstance(item, torch.Tensor):
+                continue
+            if item.dtype not in storages.TYPES:
                 raise NoPlan(f"tensors of {item.dtype} cannot be on the device girih")
+            if item.dtype.is_complex:
+                raise NoPlan(f"`{node.name}` gives complex numbers, and has no rule")
 
 
 def _compiled(graph, fakes):

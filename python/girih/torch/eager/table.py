@@ -344,12 +344,18 @@ def formula(operation):
     return None if "rounding_mode" in names else HOISTED.get(operation._schema.name.removesuffix("_"))
 
 
+def pytorchs():
+    """PyTorch's table of decompositions."""
+    from torch._decomp import decomposition_table
+
+    return decomposition_table
+
+
 @functools.cache
 def decompositions():
     """All of them."""
-    from torch._decomp import decomposition_table
     from torch._inductor.decomposition import select_decomp_table
     from torch._inductor.lowering import lowerings
 
-    theirs = {operation: rule for operation, rule in decomposition_table.items() if operation not in lowerings}
+    theirs = {operation: rule for operation, rule in pytorchs().items() if operation not in lowerings}
     return theirs | select_decomp_table() | integers.ROWS | losses.ROWS | recurrent.ROWS | resampling.ROWS | scattering.ROWS | sorting.ROWS | special.ROWS | _ROWS
