@@ -53,6 +53,7 @@ CASES = {
     "truths": lambda z: (z == z.conj()) | z.isnan() | (z != 0).any() | z.bool().all(),
     "made": lambda z: torch.full((4,), 2 + 1j, device=z.device) + torch.ones_like(z)[0, :4] + torch.zeros(4, dtype=z.dtype, device=z.device),
     "pieces": lambda z: torch.cat([torch.stack(z.unbind(0)), z.flip(0)]),
+    "tensors_of_the_host": lambda z: torch.pow(torch.tensor(2.0), z) / torch.tensor(3j) + torch.where(z.real > 0, z, torch.tensor(1.0)),
     "powers": lambda z: z**3 + z**-2 + z**2.5 + z**z + 2**z,
 }
 FUNCTIONS = """acos acosh angle asin asinh atan atanh conj_physical cos cosh exp exp2 expm1 log log10 log1p log2 neg reciprocal rsqrt sgn sigmoid sin sinh sqrt square tan tanh""".split()

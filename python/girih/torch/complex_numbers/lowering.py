@@ -112,6 +112,9 @@ def _pair(value, like, dtype=None):
         return value if dtype is None else value.to(dtype)
     if isinstance(value, torch.Tensor):
         value = value if dtype is None else value.to(dtype)
+        if value.device != like.device:
+            # A number that stays a tensor of the host may stand beside others, but not in a choice.
+            value = torch.zeros((), dtype=value.dtype, device=like.device) + value
         return Pair(value, torch.zeros_like(value))
     number = complex(value)
     dtype = dtype or like.dtype
@@ -127,7 +130,8 @@ def _operands(args, wanted=None):
         dtype = torch.result_type(tensors[0], tensors[-1]) if len(tensors) > 1 else tensors[0].dtype
         dtype = dtype if dtype.is_floating_point else torch.get_default_dtype()
     dtype = torch.float32 if dtype == torch.float16 else dtype
-    return [_pair(value, tensors[0], dtype) for value in args]
+    beside = next((tensor for tensor in tensors if tensor.device.type != "cpu"), tensors[0])
+    return [_pair(value, beside, dtype) for value in args]
 
 
 def _partwise(target, args, kwargs):
