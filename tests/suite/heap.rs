@@ -143,7 +143,7 @@ fn a_full_heap_is_collected() {
         let expected = expected(&text);
         let held = machine::WGPU.some_devices().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
         let all = [Selector::Cpu].into_iter().chain(machine::WGPU.some_devices()).map(|selector| (selector, None));
-        for (selector, profile) in all.chain(held) {
+        for (selector, profile) in share(2).of(all.chain(held)) {
             let device = devices::open(&selector, profile).expect("the device is there");
             let (found, options, stats) = run(&text, device, little(64, 96 << 10)).expect("it loads");
             assert_eq!(found.as_ref(), Ok(&expected), "{selector}: {stats:?}");
@@ -309,7 +309,7 @@ fn a_heap_of_several_parts_is_one() {
         let selectors = [(Selector::Cpu, None), (Selector::Interpreter(8), None)];
         let web = machine::WGPU.some_devices().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
         for (selector, profile) in selectors.into_iter().chain(web) {
-            for most_heap in [2 * PART, PARTS as u64 * PART] {
+            for most_heap in share(2).of([PARTS as u64 * PART, 2 * PART]) {
                 let inner = devices::open(&selector, profile).expect("the device is there");
                 let device = Segmented::with_parts(&inner, PART, PART);
                 let most_heap = most_heap - (16 << 10);
@@ -341,7 +341,7 @@ def main():
         let most_heap = PARTS as u64 * PART;
         let small = ForkJoinOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, most_heap, ..SMALL };
         let web = machine::WGPU.some_devices().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
-        for (selector, profile) in [(Selector::Cpu, None)].into_iter().chain(web) {
+        for (selector, profile) in share(2).of([(Selector::Cpu, None)].into_iter().chain(web)) {
             let open = || {
                 let device = devices::open(&selector, profile).expect("the device is there");
                 Segmented::with_parts(&device, PART, PART)
@@ -368,7 +368,7 @@ fn runs_reach_beyond_one_binding() {
                 outcome.map(|outcome| outcome.text).map_err(|report| report.diagnostics[0].code)
             };
             let most = MOST_HEAP.min((PARTS as u64) << reach.ilog2());
-            for heap in [Some(most), Some(MOST_HEAP.min(reach + 256)), None] {
+            for heap in share(2).of([Some(most), Some(MOST_HEAP.min(reach + 256)), None]) {
                 assert_eq!(run(heap), Ok(expected(&text)), "{adapter}, {heap:?}");
             }
             assert_eq!(run(Some(most + 256)), Err(Code::OverLimit), "{adapter}");
