@@ -74,6 +74,16 @@ def test_sizes_of_pictures_may_change(name):
             torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("mode", ["reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"])
+def test_modes(mode):
+    """Nothing is chosen by measuring, because there is one kernel for a product."""
+    torch.manual_seed(0)
+    x, weights, bias = torch.randn(5, 8), torch.randn(7, 8), torch.randn(7)
+    compute = lambda x, weights, bias: F.relu(F.linear(x, weights, bias)) @ weights + torch.bmm(x[None], x.t()[None])[0].sum()
+    ours = torch.compile(compute, mode=mode)(*(value.to("girih") for value in (x, weights, bias)))
+    torch.testing.assert_close(ours.cpu(), compute(x, weights, bias), rtol=1e-4, atol=1e-4)
+
+
 def test_changes_in_place():
     x = torch.randn(20, 30)
     ours = x.to("girih")

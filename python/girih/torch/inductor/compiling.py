@@ -19,6 +19,9 @@ from girih.torch.inductor import doubles
 _OPTIONS = {
     # Also where Inductor trusts an index: what another kernel has checked, and has not told the host yet, may be wrong.
     "debug_index_asserts": True,
+    # A product has one kernel here, and kernels have one size of blocks: there is nothing to choose from by measuring.
+    "max_autotune": False,
+    "max_autotune_gemm": False,
     "triton.autotune_at_compile_time": False,
     "triton.mix_order_reduction": False,
     "triton.cooperative_reductions": False,
