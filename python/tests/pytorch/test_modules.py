@@ -57,6 +57,17 @@ def test_conversions_of_the_host_are_those_of_pytorch():
     assert frozen.to("cpu").weight.device.type == "cpu"
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="PyTorch takes a card of CUDA instead")
+def test_data_parallel_has_one_device():
+    layer = nn.Linear(2, 1).to("girih")
+    for device in ("cpu", "girih"):
+        x = torch.ones(3, 2, device=device, requires_grad=True)
+        y = nn.DataParallel(layer)(x)
+        y.sum().backward()
+        assert y.device.type == "girih" and x.grad.device.type == device
+        torch.testing.assert_close(x.grad.cpu(), layer.weight.detach().cpu().expand(3, 2))
+
+
 def test_weights_under_a_norm_move():
     old = nn.utils.weight_norm(nn.Linear(3, 4)).to("girih")
     assert old(torch.ones(1, 3, device="girih")).shape == (1, 4)
