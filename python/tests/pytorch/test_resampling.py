@@ -125,6 +125,18 @@ def test_layers_of_transformers_that_need_no_gradient(norm_first):
         torch.testing.assert_close(one.cpu(), other, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("is_at_end", [True, False])
+def test_encoders_of_padded_rows(is_at_end):
+    """PyTorch makes nested tensors of rows that end in padding, and zeros of it."""
+    torch.manual_seed(0)
+    encoder = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2, torch.nn.LayerNorm(8)).eval()
+    x, padded = torch.randn(2, 5, 8), torch.tensor([[False] * 5, [False] * 3 + [True] * 2 if is_at_end else [True] * 2 + [False] * 3])
+    with torch.no_grad():
+        theirs = encoder(x, src_key_padding_mask=padded)
+        ours = encoder.to("girih")(x.to("girih"), src_key_padding_mask=padded.to("girih"))
+    torch.testing.assert_close(ours.cpu(), theirs, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("mode", ["sum", "mean"])
 def test_bags_of_rows(mode):
     results = []

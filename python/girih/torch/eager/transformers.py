@@ -1,8 +1,11 @@
 """What PyTorch calls for layers of transformers where no gradient is asked for: an attention with its projections, and a layer of an encoder, each as one operation.
 
+PyTorch makes nested tensors of rows that end in padding. The device has none: rows keep their padding, which no other place attends to, and are zero there in the end.
+
 Invariant: they are composed of products, norms and `scaled_dot_product_attention`, as the layers are where gradients are asked for.
 """
 
+import functools
 import math
 
 import torch
@@ -53,7 +56,42 @@ def _layer(source, channels, heads, weight, bias, out_weight, out_bias, use_gelu
     return norm(source + feed(source), second)
 
 
+def _ends_in_padding(_, mask) -> bool:
+    """Whether what a mask leaves out of each row is at its end."""
+    places = torch.arange(mask.shape[1], device=mask.device)
+    return bool(((places < mask.sum(1, keepdim=True)) == mask).all().item())
+
+
+class _Nested(NotImplementedError):
+    """Where PyTorch would go on with a nested tensor."""
+
+
+def _nested(tensor, mask, mask_check=True):
+    raise _Nested("the device girih has no nested tensors with strides, which `aten::_nested_tensor_from_mask` makes: use `layout=torch.jagged`")
+
+
+def _keep_padding() -> None:
+    """An encoder whose rows end in padding computes with it."""
+    theirs = torch.nn.TransformerEncoder.forward
+
+    @functools.wraps(theirs)
+    def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+        try:
+            return theirs(self, src, mask, src_key_padding_mask, is_causal)
+        except _Nested:
+            padding = src_key_padding_mask != 0
+        for layer in self.layers:
+            src = layer(src, src_key_padding_mask=padding, is_causal=bool(is_causal))
+        src = src.masked_fill(padding.unsqueeze(-1), 0.0)
+        return src if self.norm is None else self.norm(src)
+
+    torch.nn.TransformerEncoder.forward = forward
+
+
 def register() -> None:
     """Registers them."""
+    _library.impl("_nested_tensor_from_mask_left_aligned", _ends_in_padding, "PrivateUse1")
+    _library.impl("_nested_tensor_from_mask", _nested, "PrivateUse1")
+    _keep_padding()
     _library.impl("_native_multi_head_attention", _attention, "PrivateUse1")
     _library.impl("_transformer_encoder_layer_fwd", _layer, "PrivateUse1")
