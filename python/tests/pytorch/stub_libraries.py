@@ -28,7 +28,7 @@ _FAMILIES = {
     "libnvrtc": "nvrtc",
     "libnvshmem": "nvshmem|_Z.*nvshmem",
 }
-# Functions of the CUDA runtime that are called while PyTorch is imported.
+# Functions that are called while PyTorch is imported, or by its profiler.
 _BODIES = {
     "cudaGetDeviceCount": "int {}(int *n) {{ if (n) *n = 0; return 100; }}",
     "cudaGetDevice": "int {}(int *n) {{ if (n) *n = 0; return 100; }}",
@@ -38,6 +38,7 @@ _BODIES = {
     "cudaGetErrorName": 'const char *{}(int e) {{ return "cudaErrorNoDevice"; }}',
     "cudaGetLastError": "int {}(void) {{ return 0; }}",
     "cudaPeekAtLastError": "int {}(void) {{ return 0; }}",
+    "cuptiGetResultString": 'int {}(int e, const char **text) {{ *text = "there is no CUDA"; return 0; }}',
     "__cudaRegisterFatBinary": "static void *handle; void *{}(void *p) {{ return &handle; }}",
 }
 
