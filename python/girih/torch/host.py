@@ -21,6 +21,8 @@ _reasons = {}
 _is_strict = False
 # Parameters that batch norms write to although their schemas do not say so.
 _WRITTEN = ("running_mean", "running_var")
+# Operations that give what they write to the size that they find, as ones do that fill `out=`.
+_RESIZING = ("aten::_fused_moving_avg_obs_fq_helper",)
 _VIEWS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 
 
@@ -215,8 +217,10 @@ def on_host(operation, *args, **kwargs):
         if not isinstance(value, torch.Tensor):
             return value
         is_written = parameter.name in _WRITTEN or (parameter.alias_info is not None and parameter.alias_info.is_write)
-        if is_written and parameter.is_out and value.device.type == "girih":
+        if is_written and (parameter.is_out or schema.name in _RESIZING) and value.device.type == "girih":
             stand_in = torch.empty_strided(value.size(), value.stride(), dtype=value.dtype)
+            if not parameter.is_out:
+                stand_in.copy_(view.of(value))
             outs.append((value, stand_in))
         else:
             stand_in = view.of(value)

@@ -73,3 +73,21 @@ def test_what_is_missing():
     assert extents.missing((0, 2), [(4, 6)]) == [(0, 2)]
     assert extents.missing((5, 9), [(0, 3), (4, 6)]) == [(6, 9)]
     assert extents.merged([(4, 6), (0, 2), (1, 4), (8, 9)]) == [(0, 6), (8, 9)]
+
+
+def test_operations_may_resize_what_they_write_to():
+    """Training with weights as if they were rounded: the first step gives the numbers of each row their size."""
+    import torch.ao.quantization as quantization
+
+    results = []
+    for device in ("cpu", "girih"):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(4, 3))
+        model.qconfig = quantization.get_default_qat_qconfig("fbgemm")
+        model = quantization.prepare_qat(model.train()).to(device)
+        for _ in range(2):
+            y = model(torch.linspace(-1, 1, 8).reshape(2, 4).to(device))
+            y.square().sum().backward()
+        results.append([y.detach().cpu(), model[0].weight.grad.cpu(), *(buffer.cpu() for buffer in model.buffers())])
+    for ours, theirs in zip(*reversed(results), strict=True):
+        torch.testing.assert_close(ours, theirs)
