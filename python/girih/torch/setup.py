@@ -102,7 +102,7 @@ class Module:
 def register() -> None:
     """Registers all of it."""
     _setup_privateuseone_for_python_backend("girih", backend_module=Module())
-    from girih.torch import arguments, attention, autocast, convolutions, ctc, distributed, eager, fourier, generators, modules, operations, parallel, processes, products
+    from girih.torch import arguments, attention, autocast, convolutions, ctc, distributed, eager, flex, fourier, generators, modules, operations, parallel, processes, products
 
     operations.register()
     products.register()
@@ -116,6 +116,7 @@ def register() -> None:
     arguments.register()
     distributed.register()
     modules.register()
+    flex.register()
     parallel.register()
     processes.register()
     _storages_that_move()

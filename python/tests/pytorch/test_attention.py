@@ -1,5 +1,7 @@
 """Attention by kernels of its own, forward and backward, beside PyTorch's on the processor in float64."""
 
+import math
+
 import girih.torch
 import pytest
 import torch
@@ -91,3 +93,27 @@ def test_scores_are_not_in_memory():
     out = F.scaled_dot_product_attention(q[:, :, :64], q, q)
     assert out.shape == (1, 1, 64, 16)
     assert girih.torch.device.current().memory()["live"] - before["live"] < 1 << 20
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_scores_of_a_program(compiled):
+    """`flex_attention` with a mask and with scores that read a tensor, beside attention with the same as a tensor."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    values, slopes = torch.randn(3, 2, 4, 24, 16), torch.tensor([0.1, 0.2, 0.3, 0.4])
+    distance = torch.arange(24) - torch.arange(24)[:, None]
+    q, k, v = (each.clone().requires_grad_() for each in values)
+    theirs = F.scaled_dot_product_attention(q, k, v, attn_mask=torch.where(distance <= 0, distance * slopes[:, None, None], -math.inf))
+    theirs.square().sum().backward()
+    a, b, c = (each.to("girih").requires_grad_() for each in values)
+    slopes = slopes.to("girih")
+    mask = create_block_mask(lambda batch, head, query, key: query >= key, None, None, 24, 24, device="girih")
+    attend = lambda q, k, v: flex_attention(q, k, v, score_mod=lambda score, batch, head, query, key: score + (key - query) * slopes[head], block_mask=mask)
+    ours = (torch.compile(attend) if compiled else attend)(a, b, c)
+    ours.square().sum().backward()
+    for one, other in zip((ours.detach(), a.grad, b.grad, c.grad), (theirs.detach(), q.grad, k.grad, v.grad), strict=True):
+        torch.testing.assert_close(one.cpu(), other, rtol=1e-4, atol=1e-4)
+    with torch.autocast("girih", torch.bfloat16):
+        assert attend(a, b, c).dtype == torch.bfloat16
