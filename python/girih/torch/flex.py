@@ -3,8 +3,6 @@
 Inductor's own kernels for it are templates for CUDA. Where a graph is traced, the composition is traced in the place of the operation, so scores are fused with what the program does to them.
 """
 
-import functools
-
 import torch
 import torch.nn.attention.flex_attention as flex
 from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
@@ -13,12 +11,14 @@ from torch._higher_order_ops.utils import reenter_make_fx
 from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 from torch.utils import _pytree
 
+from girih.torch.library import traced_like
+
 
 def register() -> None:
     """Puts it in place."""
     theirs = flex._validate_device
 
-    @functools.wraps(theirs)
+    @traced_like(theirs)
     def validate(query, key, value):
         if query.device.type != "girih":
             theirs(query, key, value)

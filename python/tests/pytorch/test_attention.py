@@ -111,7 +111,7 @@ def test_scores_of_a_program(compiled):
     slopes = slopes.to("girih")
     mask = create_block_mask(lambda batch, head, query, key: query >= key, None, None, 24, 24, device="girih")
     attend = lambda q, k, v: flex_attention(q, k, v, score_mod=lambda score, batch, head, query, key: score + (key - query) * slopes[head], block_mask=mask)
-    ours = (torch.compile(attend) if compiled else attend)(a, b, c)
+    ours = (torch.compile(attend, fullgraph=True) if compiled else attend)(a, b, c)
     ours.square().sum().backward()
     for one, other in zip((ours.detach(), a.grad, b.grad, c.grad), (theirs.detach(), q.grad, k.grad, v.grad), strict=True):
         torch.testing.assert_close(one.cpu(), other, rtol=1e-4, atol=1e-4)

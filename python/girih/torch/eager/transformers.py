@@ -5,13 +5,12 @@ PyTorch makes nested tensors of rows that end in padding. The device has none: r
 Invariant: they are composed of products, norms and `scaled_dot_product_attention`, as the layers are where gradients are asked for.
 """
 
-import functools
 import math
 
 import torch
 import torch.nn.functional as F
 
-from girih.torch.library import Library
+from girih.torch.library import Library, traced_like
 
 _library = Library("aten", "IMPL")
 # Which mask it is: of queries and keys, or of keys; the third kind has a mask for each head.
@@ -74,7 +73,7 @@ def _keep_padding() -> None:
     """An encoder whose rows end in padding computes with it."""
     theirs = torch.nn.TransformerEncoder.forward
 
-    @functools.wraps(theirs)
+    @traced_like(theirs)
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
         try:
             return theirs(self, src, mask, src_key_padding_mask, is_causal)
