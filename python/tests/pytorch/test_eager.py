@@ -232,3 +232,11 @@ def test_labels_end_at_the_first_that_is_none():
             found.append((loss.detach().cpu(), here.grad.cpu()))
         torch.testing.assert_close(found[1], found[0])
     assert not any("multilabel" in name for name in girih.torch.fallbacks())
+
+
+def test_plans_for_all_sizes_know_their_numbers():
+    """The second size is also the number of columns, so what was planned for it is for it alone."""
+    for length in (5, 2, 8):
+        x = torch.arange(length) * 3
+        ours = torch.stack([x.to("girih"), x.to("girih") + 1], 1)
+        assert torch.equal(ours.cpu(), torch.stack([x, x + 1], 1))
