@@ -7,13 +7,13 @@ cd "$(dirname "$0")/.."
 
 torch="${GIRIH_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/girih-tools}/torch-2.11.0"
 python="$torch/bin/python"
-if [ ! -e "$torch/ready-2" ]; then
+if [ ! -e "$torch/ready-3" ]; then
   python3 -m venv "$torch"
   pip=("$python" -m pip install --quiet --disable-pip-version-check)
   "${pip[@]}" --no-deps 'torch==2.11.0'
   "${pip[@]}" 'filelock' 'expecttest' 'fsspec' 'jinja2' 'networkx' 'numpy>=2,<3' 'pytest>=8,<10' 'setuptools<82' 'sympy' 'typing_extensions'
   "$python" python/tests/pytorch/stub_libraries.py "$torch/stubs"
-  touch "$torch/ready-2"
+  touch "$torch/ready-3"
 fi
 
 if [ "${1:-}" = prepare ]; then exit 0; fi
