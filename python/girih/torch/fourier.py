@@ -11,8 +11,10 @@ import functools
 import math
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from girih.torch import device, host
+from girih.torch.eager import plan
 from girih.torch.library import Library
 
 _aten = torch.ops.aten
@@ -30,7 +32,7 @@ def _root_angles(n, j, k):
 @functools.lru_cache(maxsize=256)
 def _matrix(n, sign, dtype, where):
     """The matrix of a transform of numbers whose parts lie beside each other: 2n rows and 2n columns."""
-    angles = _root_angles(n, torch.arange(n), torch.arange(n)) * sign
+    angles = _root_angles(n, *[torch.arange(n, device="cpu")] * 2) * sign
     cos, sin = torch.cos(angles), torch.sin(angles)
     # Rows are the parts of what goes in, columns those of what comes out.
     made = torch.stack((torch.stack((cos, sin), -1), torch.stack((-sin, cos), -1)), 1)
@@ -40,17 +42,17 @@ def _matrix(n, sign, dtype, where):
 @functools.lru_cache(maxsize=256)
 def _twiddles(n, rows, columns, sign, dtype, where):
     """The roots of unity of order n to the powers row * column, as complex numbers."""
-    angles = _root_angles(n, torch.arange(rows), torch.arange(columns)) * sign
+    angles = _root_angles(n, torch.arange(rows, device="cpu"), torch.arange(columns, device="cpu")) * sign
     return _complex(torch.polar(torch.ones_like(angles), angles), dtype)
 
 
 @functools.lru_cache(maxsize=64)
 def _chirp(n, m, sign, dtype, where):
     """For Bluestein's convolution of length m: the factors before and after, and the transform of what is convolved with."""
-    at = torch.arange(n, dtype=torch.int64)
+    at = torch.arange(n, device="cpu")
     angles = (at * at % (2 * n)).to(torch.float64) * (math.pi / n) * sign
     factors = torch.polar(torch.ones_like(angles), angles)
-    filter_ = torch.zeros(m, dtype=torch.complex128)
+    filter_ = torch.zeros(m, dtype=torch.complex128, device="cpu")
     filter_[:n] = factors.conj()
     filter_[m - n + 1 :] = factors[1:].flip(0).conj()
     return _complex(factors, dtype), _complex(torch.fft.fft(filter_) / m, dtype)
@@ -136,13 +138,28 @@ def _is_ours(tensor):
     return tensor.dtype in _TYPES and tensor.numel() > 0
 
 
+def _laid_out(made, operation, given, *args):
+    """The result with the strides that PyTorch gives it: compiled functions rely on them."""
+    wanted = _strides(operation, given.size(), given.stride(), given.dtype, *(tuple(value) if isinstance(value, (list, tuple)) else value for value in args))
+    if made.stride() == wanted:
+        return made
+    return torch.empty_strided(made.size(), wanted, dtype=made.dtype, device="girih").copy_(made)
+
+
+@functools.lru_cache(maxsize=1024)
+def _strides(operation, size, stride, dtype, axes, *rest):
+    with plan.seeing_all(), FakeTensorMode():
+        return operation(torch.empty_strided(size, stride, dtype=dtype, device="girih"), list(axes), *rest).stride()
+
+
 def _complex_to_complex(tensor, axes, normalization, forward):
     if not _is_ours(tensor):
         return host.run(_aten._fft_c2c.default, tensor, axes, normalization, forward)
     made = tensor
     for axis in axes:
         made = _along(made, axis, -1 if forward else 1)
-    return _scaled(made, _scale(normalization, _size(tensor, axes))) if axes else tensor.clone()
+    made = _scaled(made, _scale(normalization, _size(tensor, axes))) if axes else tensor.clone()
+    return _laid_out(made, _aten._fft_c2c.default, tensor, axes, normalization, forward)
 
 
 def _real_to_complex(tensor, axes, normalization, onesided):
@@ -153,7 +170,8 @@ def _real_to_complex(tensor, axes, normalization, onesided):
         made = made.narrow(axes[-1], 0, tensor.shape[axes[-1]] // 2 + 1)
     for axis in reversed(axes[:-1]):
         made = _along(made, axis, -1)
-    return _scaled(made, _scale(normalization, _size(tensor, axes))).contiguous()
+    made = _scaled(made, _scale(normalization, _size(tensor, axes)))
+    return _laid_out(made, _aten._fft_r2c.default, tensor, axes, normalization, onesided)
 
 
 def _complex_to_real(tensor, axes, normalization, last):
@@ -167,7 +185,7 @@ def _complex_to_real(tensor, axes, normalization, last):
     rest = half.narrow(axis, 1, (last - 1) // 2).flip(axis).conj()
     made = torch.view_as_real(_along(torch.cat((half, rest), axis), axis, 1))[..., 0]
     count = _size(tensor, axes[:-1]) * last
-    return _scaled(made, _scale(normalization, count)).contiguous()
+    return _laid_out(_scaled(made, _scale(normalization, count)), _aten._fft_c2r.default, tensor, axes, normalization, last)
 
 
 def register() -> None:

@@ -165,6 +165,22 @@ def test_compiled_functions():
             torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
 
 
+TRANSFORMS = {
+    "of_the_first_axis": lambda x: torch.fft.fft(x, dim=0),
+    "of_all_axes": lambda x: torch.fft.fftn(x),
+    "of_two_axes": lambda x: torch.fft.ifft2(torch.fft.rfft2(x, dim=(0, 2)), dim=(1, 0)),
+    "of_turned_numbers": lambda x: torch.fft.fft2(x.transpose(0, 2) + 1j, dim=(2, 0)),
+    "to_real_numbers": lambda x: torch.fft.irfftn(torch.fft.rfftn(x, dim=(2, 1)), s=(5, 4), dim=(2, 1)),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_compiled_transforms_have_the_strides_that_they_are_planned_with(name):
+    function = lambda x: torch.view_as_real(TRANSFORMS[name](x) * (1 + 0j)) * 2
+    x = torch.randn(3, 4, 5)
+    torch.testing.assert_close(torch.compile(function)(x.to("girih")).cpu(), function(x), rtol=1e-4, atol=1e-4)
+
+
 def test_numbers_are_printed_saved_and_moved(tmp_path):
     z = numbers(2, 3)
     ours = z.to("girih")

@@ -15,7 +15,7 @@ REAL = {torch.complex32: torch.float16, torch.complex64: torch.float32, torch.co
 
 # What acts on each part for itself: the operation is called twice.
 _PARTWISE = frozenset(
-    """_unsafe_view alias as_strided_copy cat clone constant_pad_nd cumsum detach diag_embed diagonal diagonal_scatter embedding expand fill flip gather index
+    """_unsafe_view alias cat clone constant_pad_nd cumsum detach diag_embed diagonal diagonal_scatter embedding expand fill flip gather index
     index_add index_copy index_fill index_put _index_put_impl index_select lift lift_fresh lift_fresh_copy masked_fill masked_scatter mean movedim narrow permute put repeat repeat_interleave roll rot90
     scatter scatter_add select select_backward select_scatter slice slice_backward slice_scatter split split_with_sizes squeeze stack sum t take trace transpose tril triu
     unbind unfold unfold_backward unsafe_split unsqueeze view where zero zeros_like empty_like new_zeros new_empty avg_pool1d reflection_pad1d reflection_pad2d replication_pad1d

@@ -132,7 +132,7 @@ def planned(call, run, any_size=False):
         if tensor.dtype not in storages.TYPES:
             raise NoPlan(f"tensors of {tensor.dtype} cannot be on the device girih")
     try:
-        with _seeing_all():
+        with seeing_all():
             sizes = {} if call.is_hoisted else _sizes(call)
             if sizes:
                 return Resizing(sizes, run)
@@ -148,7 +148,7 @@ def planned(call, run, any_size=False):
     return SizedPlan(plan, mode.shape_env, fakes) if any_size else plan
 
 
-def _seeing_all():
+def seeing_all():
     """A guard under which operations go through all that tracing needs: a compiled function calls them past some of it."""
     included, excluded = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
     for name in _TRACING:
