@@ -11,6 +11,7 @@ import functools
 import math
 
 import torch
+from torch import _meta_registrations
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from girih.torch import device, host
@@ -188,8 +189,16 @@ def _complex_to_real(tensor, axes, normalization, last):
     return _laid_out(_scaled(made, _scale(normalization, count)), _aten._fft_c2r.default, tensor, axes, normalization, last)
 
 
+def _sorted_axes(tensor, axes, exclude_last=False):
+    """The axes in order, but for the last one."""
+    count = len(axes) - exclude_last
+    return sorted(axes[:count]) + list(axes[count:])
+
+
 def register() -> None:
     """Registers them."""
+    # PyTorch plans the strides of results by this function, and takes what it gives to be in order. Its own sorts a copy that it drops, so elements shared memory where axes were not.
+    _meta_registrations._sort_dims = _sorted_axes
     _library.impl("_fft_c2c", _complex_to_complex, "PrivateUse1")
     _library.impl("_fft_r2c", _real_to_complex, "PrivateUse1")
     _library.impl("_fft_c2r", _complex_to_real, "PrivateUse1")
