@@ -31,13 +31,14 @@ def _root_angles(n, j, k):
 
 
 @functools.lru_cache(maxsize=256)
-def _matrix(n, sign, dtype, where):
-    """The matrix of a transform of numbers whose parts lie beside each other: 2n rows and 2n columns."""
+def _matrix(n, sign, is_real, dtype, where):
+    """The matrix of a transform of numbers whose parts lie beside each other: 2n rows and 2n columns; n rows where what goes in is real."""
     angles = _root_angles(n, *[torch.arange(n, device="cpu")] * 2) * sign
     cos, sin = torch.cos(angles), torch.sin(angles)
     # Rows are the parts of what goes in, columns those of what comes out.
     made = torch.stack((torch.stack((cos, sin), -1), torch.stack((-sin, cos), -1)), 1)
-    return made.reshape(2 * n, 2 * n).to(dtype).to("girih")
+    made = made[:, 0] if is_real else made
+    return made.reshape(-1, 2 * n).to(dtype).to("girih")
 
 
 @functools.lru_cache(maxsize=256)
@@ -80,22 +81,23 @@ def _times(numbers, factors):
 
 
 def _transformed(numbers, sign):
-    """The transform of each row: numbers of the shape [rows, n, 2]."""
-    rows, n, _ = numbers.shape
+    """The transform of each row: numbers of the shape [rows, n, 2], or real ones of the shape [rows, n]."""
+    rows, n = numbers.shape[:2]
     first = _factor(n)
     if first < n:
         return _split(numbers, first, sign)
     if n > _MOST_PRIME:
-        return _convolved(numbers, sign)
-    return (numbers.reshape(rows, 2 * n) @ _matrix(n, sign, numbers.dtype, device.current())).view(rows, n, 2)
+        return _convolved(numbers if numbers.dim() == 3 else torch.stack((numbers, torch.zeros_like(numbers)), -1), sign)
+    matrix = _matrix(n, sign, numbers.dim() == 2, numbers.dtype, device.current())
+    return (numbers.reshape(rows, -1) @ matrix).view(rows, n, 2)
 
 
 def _split(numbers, first, sign):
     """A transform in two steps, of which the first one has the length `first`."""
-    rows, n, _ = numbers.shape
+    (rows, n), parts = numbers.shape[:2], numbers.shape[2:]
     second = n // first
     # Element k1 * second + k2 of a row, by rows of k1.
-    across = numbers.reshape(rows, first, second, 2).transpose(1, 2).reshape(rows * second, first, 2)
+    across = numbers.reshape(rows, first, second, *parts).transpose(1, 2).reshape(rows * second, first, *parts)
     made = _transformed(across, sign).view(rows, second, first, 2)
     made = _times(made, _twiddles(n, second, first, sign, numbers.dtype, device.current()))
     made = _transformed(made.transpose(1, 2).reshape(rows * first, second, 2), sign)
@@ -114,11 +116,11 @@ def _convolved(numbers, sign):
 
 
 def _along(tensor, axis, sign):
-    """The transform of a complex tensor along an axis."""
-    turned = tensor.movedim(axis, -1)
-    numbers = torch.view_as_real(turned.contiguous().resolve_conj())
-    made = _transformed(numbers.reshape(-1, turned.shape[-1], 2), sign)
-    return torch.view_as_complex(made.reshape(numbers.shape)).movedim(-1, axis)
+    """The transform of a tensor along an axis."""
+    turned = tensor.movedim(axis, -1).contiguous()
+    numbers = torch.view_as_real(turned.resolve_conj()) if turned.dtype.is_complex else turned
+    made = _transformed(numbers.reshape(-1, *numbers.shape[turned.dim() - 1 :]), sign)
+    return torch.view_as_complex(made.reshape(*turned.shape, 2)).movedim(-1, axis)
 
 
 def _scale(normalization, count):
@@ -166,7 +168,7 @@ def _complex_to_complex(tensor, axes, normalization, forward):
 def _real_to_complex(tensor, axes, normalization, onesided):
     if not _is_ours(tensor):
         return host.run(_aten._fft_r2c.default, tensor, axes, normalization, onesided)
-    made = _along(torch.view_as_complex(torch.stack((tensor, torch.zeros_like(tensor)), -1)), axes[-1], -1)
+    made = _along(tensor, axes[-1], -1)
     if onesided:
         made = made.narrow(axes[-1], 0, tensor.shape[axes[-1]] // 2 + 1)
     for axis in reversed(axes[:-1]):
