@@ -74,11 +74,13 @@ export async function run(page) {
   await statusIs(page, /The program has/);
 }
 
-/** Calls the parts of a test that are wanted, or all, with a browser. */
+/** Calls the parts of a test that are wanted, all but those named `-NAME`, or all, with a browser. */
 export async function each(parts, wanted) {
+  const left = wanted.filter((name) => name.startsWith("-"));
+  const isWanted = ({ name }) => (left.length === wanted.length ? !left.includes(`-${name}`) : wanted.includes(name));
   const browser = await launch(WEBGPU);
   try {
-    for (const part of wanted.length === 0 ? parts : parts.filter(({ name }) => wanted.includes(name))) {
+    for (const part of parts.filter(isWanted)) {
       await part(browser);
       console.log(`${part.name}: passed`);
     }

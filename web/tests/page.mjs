@@ -1,4 +1,5 @@
-// Drives the real page in Chromium: `node page.mjs ADDRESS GIRIH [PART...]`, where GIRIH is the command that says what results are right, and a PART is a function below.
+// Drives the real page in Chromium: `node page.mjs ADDRESS GIRIH [PART...]`, where GIRIH is the command that says what results are right, and a PART is a function below, or `-` and the name of
+// one that is left out.
 //
 // WebGPU is that of Chromium's software adapter. Whatever is not as it has to be ends the program with 1. Nothing waits for some time: each part waits for what the page
 // shows, or for what its worker was asked and has answered.

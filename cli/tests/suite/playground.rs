@@ -121,16 +121,27 @@ fn script(name: &str, arguments: &[&std::ffi::OsStr]) -> String {
     said
 }
 
-/// Every example, an error, a program that never ends, links, nets, the keyboard and every shader: `web/tests/page.mjs` says what has to come of them.
-#[test]
-fn the_page_works_in_a_browser() {
+/// Drives the page: some parts of `web/tests/page.mjs`, or all but some.
+fn drive(parts: [&str; 2], last: &str) {
     let page = match browser() {
         Ok(page) => page,
         Err(thing) => return girih_workbench::missing(thing, "GIRIH_REQUIRE_BROWSER"),
     };
     let served = Served::start(&page);
-    let said = script("page.mjs", &[served.address.as_ref(), env!("CARGO_BIN_EXE_girih").as_ref()]);
-    assert!(said.contains("withoutWebgpu: passed"), "{said}");
+    let words = [&*served.address, env!("CARGO_BIN_EXE_girih"), parts[0], parts[1]].map(AsRef::as_ref);
+    let said = script("page.mjs", &words);
+    assert!(said.contains(&format!("{last}: passed")), "{said}");
+}
+
+#[test]
+fn the_page_runs_and_shows_every_example_in_a_browser() {
+    drive(["programs", "forms"], "forms");
+}
+
+/// An error, a program that never ends, links, nets, the keyboard and every shader: `web/tests/page.mjs` says what has to come of them.
+#[test]
+fn the_page_works_in_a_browser() {
+    drive(["-programs", "-forms"], "withoutWebgpu");
 }
 
 /// A link that must not run, endless output, a module that cannot be loaded, too little memory: `web/tests/troubles.mjs` says what the page makes of them.
