@@ -23,7 +23,7 @@ _PARTWISE = frozenset(
 )
 # What makes complex numbers of real ones.
 MAKERS_OF_COMPLEX = ("aten::complex", "aten::polar", "aten::view_as_complex")
-# What makes real numbers only of which both parts are known by name.
+# New tensors: their imaginary parts are zero, unless they are filled with a complex number.
 _MAKERS = ("full", "zeros", "ones", "empty", "scalar_tensor", "eye", "arange")
 # Tensors that are no numbers of the result, by their parameters' names.
 _PLACES = ("index", "indices", "mask", "condition", "tensor_indices_or_sections", "repeats")

@@ -81,6 +81,8 @@ class _Describer:
     def __init__(self, operation, args, kwargs, hoists):
         self.operation, self.given_args, self.given_kwargs, self.hoists = operation, args, kwargs, hoists
         self.tensors, self.keys, self.indices = [], [], {}
+        # The places of copies that stand for tensors marked as conjugates, or as negative.
+        self.copies = set()
 
     def call(self):
         positions, names = host.tensor_parameters(self.operation)
@@ -104,7 +106,9 @@ class _Describer:
         if tensor.dtype.is_complex and tensor.device.type == "cpu" and tensor.dim() == 0:
             tensor = tensor.to("girih")
         if tensor.device.type == "girih":
-            tensor = tensor.clone() if storages.is_flagged(tensor) else tensor
+            if storages.is_flagged(tensor):
+                tensor = tensor.clone()
+                self.copies.add(len(self.tensors))
             kind = self._kind(tensor)
             place = (tensor.untyped_storage().data_ptr(), tensor.storage_offset(), kind)
         elif tensor.device.type == "cpu" and tensor.dim() == 0:
@@ -124,6 +128,8 @@ class _Describer:
         written = {place.index for place in written_places(self.operation, args, kwargs)}
         if not written:
             return
+        if written & self.copies:
+            raise NoPlan("it writes to a tensor that is marked as a conjugate, or as negative")
         # Only tensors of one storage can share memory.
         beside = {}
         for index, tensor in enumerate(self.tensors):

@@ -6,8 +6,8 @@ Invariant: a plan runs kernels of Girih and nothing else; what Inductor would le
 import re
 
 import torch
-from torch.utils import _pytree
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils import _pytree
 
 import girih
 from girih.torch import storages
@@ -224,8 +224,6 @@ def _is_complex(call) -> bool:
     given = _pytree.tree_leaves((call.args, call.kwargs))
     kinds = [tensor.dtype for tensor in call.tensors] + [value for value in given if isinstance(value, torch.dtype)]
     return any(dtype.is_complex for dtype in kinds) or any(isinstance(value, complex) for value in given) or call.operation._schema.name in lowering.MAKERS_OF_COMPLEX
-
-
 
 
 def _hoisted(call, args, kwargs):
