@@ -2,7 +2,8 @@
 //!
 //! | file | its idea |
 //! |---|---|
-//! | `reduce.gir` | the kernels: a superstep, and what comes before and after it |
+//! | `reduce.gir` | the kernel of a superstep |
+//! | `supersteps.gir` | the kernels before and after it |
 //! | `reclaim_converged.gir`, `reclaim_alone.gir` | how free places are found |
 //! | [`rules`] | the table of rules as words and as a function |
 //! | [`definitions`] | the nets of definitions, as words |
@@ -47,6 +48,7 @@ pub use session::Session;
 /// `@call` for definitions that are code.
 const CALLED: &str = include_str!("called.gir");
 const KERNELS: &str = include_str!("reduce.gir");
+const SUPERSTEPS: &str = include_str!("supersteps.gir");
 /// `@reclaim` for workgroups whose invocations do it together, and for invocations alone.
 const RECLAIM: [&str; 2] = [include_str!("reclaim_converged.gir"), include_str!("reclaim_alone.gir")];
 
@@ -151,12 +153,22 @@ pub fn kernels(book: &Book, straight: bool, together: bool) -> Result<Kernels, V
         library,
         functions::text(book),
         outcomes.function(),
+        round(!ways.is_empty()),
         text,
         KERNELS.to_owned(),
+        SUPERSTEPS.to_owned(),
         RECLAIM[usize::from(!together)].to_owned(),
     ];
     let module = text::parse(Span::NONE.source, &texts.concat())?.module;
     Ok(Kernels { module: verify(module)?, words, ways, redexes, in_pieces })
+}
+
+/// Interactions that a lane starts in a round, of books whose calls are words, and of those whose calls are straight code: that makes up to sixteen calls at once.
+const ROUND: [u32; 2] = [8, 16];
+
+/// The length of a round, for the kernels.
+fn round(straight: bool) -> String {
+    format!("fn @round() -> u32 {{\n  return {}\n}}\n", ROUND[usize::from(straight)])
 }
 
 /// Words for kernels have less room than those of the host: says which definition is too large, if one is.

@@ -73,28 +73,31 @@ impl Outcomes {
             | flag(right.is_node(), bit::RIGHT_NODE)
     }
 
-    /// `@rewrite`: for the number of an outcome and what stands at the ports, how many nodes, wires and links there are (4 bits each; bits 12
-    /// and 13 say that the left and the right node stay), the parts of four nodes and the ends of four links.
+    /// `@rewrite`: what an outcome, by its number, makes of what stands at the ports. It stores the nodes, and gives how many nodes, wires and links there are (4 bits each; bits 12
+    /// and 13 say that the left and the right node stay), and the ends of four links.
+    ///
+    /// Places are looked up where an outcome needs them: most need none.
     pub fn function(&self) -> String {
-        let results = vec!["u32"; 17].join(", ");
+        let results = vec!["u32"; RESULTS].join(", ");
         let mut text = format!(
-            "fn @rewrite(%case: u32, %x: u32, %y: u32, %x1: u32, %x2: u32, %y1: u32, %y2: u32, %s0: u32, %s1: u32, %s2: u32, %s3: u32, \
-             %w0: u32, %w1: u32, %w2: u32, %w3: u32, %number: u32) -> {results} {{\n"
+            "fn @rewrite(%nodes: buffer, %lists: buffer, %node_count: u32, %listed: bool, %np: u32, %wp: u32, %case: u32, \
+             %x: u32, %y: u32, %x1: u32, %x2: u32, %y1: u32, %y2: u32, %number: u32) -> {results} {{\n"
         );
-        let names: Vec<String> = (0..17).map(|i| format!("%r{i}")).collect();
+        let names: Vec<String> = (0..RESULTS).map(|i| format!("%r{i}")).collect();
         let typed: Vec<String> = names.iter().map(|name| format!("{name}: u32")).collect();
         let _ = writeln!(text, "  {} = switch.u32 %case", typed.join(", "));
-        let link = ["0x3100".to_owned()].into_iter().chain(vec!["0".to_owned(); 8]);
-        let link: Vec<String> = link.chain(["%x".to_owned(), "%y".to_owned()]).chain(vec!["0".to_owned(); 6]).collect();
-        let _ = writeln!(text, "  case {LINK} {{\n    yield {}\n  }}", link.join(", "));
+        let _ = writeln!(text, "  case {LINK} {{\n    yield 0x3100, %x, %y, 0, 0, 0, 0, 0, 0\n  }}");
         for (number, outcome) in (FIRST..).zip(self.all.iter().flat_map(|outcomes| outcomes.iter())) {
-            let _ = writeln!(text, "  case {number} {{\n    yield {}\n  }}", yields(outcome).join(", "));
+            let _ = writeln!(text, "  case {number} {{\n{}  }}", case(outcome));
         }
-        let _ = writeln!(text, "  default {{\n    yield {}\n  }}", vec!["0"; 17].join(", "));
+        let _ = writeln!(text, "  default {{\n    yield {}\n  }}", vec!["0"; RESULTS].join(", "));
         let _ = writeln!(text, "  return {}\n}}", names.join(", "));
         text
     }
 }
+
+/// What `@rewrite` gives: a size, and the ends of four links.
+const RESULTS: usize = 9;
 
 /// How many nodes and wires a row's outcomes make at most. A number that needs a node is made where nothing else is, or beside what a choice makes.
 fn made(row: &Row, boxed: bool) -> u32 {
@@ -105,26 +108,34 @@ fn made(row: &Row, boxed: bool) -> u32 {
     nodes << 16 | wires << 19
 }
 
-fn yields(outcome: &Outcome) -> Vec<String> {
+/// The code of an outcome.
+fn case(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for i in 0..outcome.nodes.len() {
+        let _ = writeln!(text, "    %s{i} = call @slot(%lists, 0, (add.u32 %np, {i}), %listed)");
+    }
+    for i in 0..outcome.wires {
+        let _ = writeln!(text, "    %w{i} = call @slot(%lists, %node_count, (add.u32 %wp, {i}), %listed)");
+    }
+    for (i, (_, [first, second])) in outcome.nodes.iter().enumerate() {
+        let parts = [*first, *second].map(|part| operand(part, outcome)).join(", ");
+        let _ = writeln!(text, "    call @store_node(%nodes, %s{i}, {parts})");
+    }
     let flag = |part: Part, bit: u32| if outcome.keeps(part) { bit } else { 0 };
     let size = outcome.nodes.len() as u32
         | u32::from(outcome.wires) << 4
         | (outcome.links.len() as u32) << 8
         | flag(Part::A, 0x1000)
         | flag(Part::B, 0x2000);
-    let nodes = outcome.nodes.iter().flat_map(|(_, parts)| *parts);
-    let links = outcome.links.iter().flat_map(|(a, b)| [*a, *b]);
-    let padded = |parts: &mut dyn Iterator<Item = Part>| -> Vec<String> {
-        let mut texts: Vec<String> = parts.map(|part| text(part, outcome)).collect();
-        texts.resize(8, "0".to_owned());
-        texts
-    };
-    let (mut nodes, mut links) = (nodes, links);
-    [size.to_string()].into_iter().chain(padded(&mut nodes)).chain(padded(&mut links)).collect()
+    let links = outcome.links.iter().flat_map(|(a, b)| [*a, *b]).map(|part| operand(part, outcome));
+    let mut results: Vec<String> = [size.to_string()].into_iter().chain(links).collect();
+    results.resize(RESULTS, "0".to_owned());
+    let _ = writeln!(text, "    yield {}", results.join(", "));
+    text
 }
 
 /// The word of a part as an operand.
-fn text(part: Part, outcome: &Outcome) -> String {
+fn operand(part: Part, outcome: &Outcome) -> String {
     let new = |i: u8| match outcome.nodes[usize::from(i)].0 {
         Made::Of(kind) => format!("(or.u32 (shl.u32 %s{i}, 4), {})", kind as u32),
         Made::LikeA => format!("(or.u32 (shl.u32 %s{i}, 4), (and.u32 %x, 15))"),
