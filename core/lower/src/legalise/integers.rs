@@ -40,9 +40,13 @@ impl Pass for Integers<'_, '_> {
             Op::Rem if ty.is_signed() && !caps.has(Feature::SignedRemainder) => {
                 // Also where the quotient is defined: what is left of a division by 0 is 0.
                 let divisor = divisor(b, ty, operands[0], operands[1]);
-                let quotient = b.same(Op::Div, &[operands[0], divisor]);
+                let quotient = quotient(b, ty, operands[0], divisor);
                 let whole = b.mul(quotient, divisor);
                 b.sub(operands[0], whole)
+            }
+            Op::Div if ty.is_signed() && !caps.has(Feature::SignedRemainder) => {
+                let divisor = divisor(b, ty, operands[0], operands[1]);
+                quotient(b, ty, operands[0], divisor)
             }
             Op::Div | Op::Rem if !caps.has(Feature::TotalDivision) => {
                 let divisor = divisor(b, ty, operands[0], operands[1]);
@@ -103,6 +107,25 @@ fn divisor(b: &mut Builder, ty: Scalar, x: ValueId, y: ValueId) -> ValueId {
     };
     let one = b.like(y, 1);
     b.select(bad, one, y)
+}
+
+/// A quotient of numbers with a sign, whose divisor is neither zero nor the -1 that overflows. One of 64 bits by a constant comes from magnitudes: NVIDIA's
+/// compiler for SPIR-V gives wrong numbers where such a quotient is divided again, and what is left of that is computed.
+fn quotient(b: &mut Builder, ty: Scalar, x: ValueId, divisor: ValueId) -> ValueId {
+    let by = b.known(divisor).map(|bits| (bits.cast_signed() < 0, bits.cast_signed().unsigned_abs()));
+    let Some((negates, magnitude)) = by.filter(|(_, magnitude)| ty.bits() == 64 && !magnitude.is_power_of_two()) else {
+        return b.same(Op::Div, &[x, divisor]);
+    };
+    let zero = b.like(x, 0);
+    let is_negative = b.compare_bits(Op::Lt, x, 0);
+    let negated = b.sub(zero, x);
+    let positive = b.select(is_negative, negated, x);
+    let positive = b.bitcast(ty.as_bits(), positive);
+    let magnitude = b.like(positive, magnitude);
+    let quotient = b.same(Op::Div, &[positive, magnitude]);
+    let quotient = b.bitcast(ty, quotient);
+    let negated = b.sub(zero, quotient);
+    if negates { b.select(is_negative, quotient, negated) } else { b.select(is_negative, negated, quotient) }
 }
 
 /// The upper half of a product, from the halves of the factors.

@@ -230,3 +230,26 @@ fn remainders_of_negative_numbers_come_from_quotients() {
         }
     }
 }
+
+/// A compiler for SPIR-V gives wrong numbers where a quotient of 64 bits by a constant is divided again: only magnitudes are divided.
+#[test]
+fn quotients_of_64_bits_by_constants_come_from_magnitudes() {
+    let source = "kernel @k(%m: buffer, %to: buffer) workgroup(8) {
+  %i = local_index
+  %a = load.i64 %m[%i]
+  %b = div.i64 %a, 3
+  store.i64 %to[%i], (rem.i64 %b, 5)
+  store.i64 %to[%i + 8], (div.i64 %a, -7)
+  store.i64 %to[%i + 16], (div.i64 %b, 4)
+}
+";
+    let numbers: Vec<u64> =
+        [-943i64, -1, 0, 2, 127, i64::MIN, i64::MAX, i64::from(i32::MIN)].map(i64::cast_unsigned).to_vec();
+    same_everywhere(source, 1, &[pack(&numbers, Scalar::I64), vec![0; 24 * 8]], &[], |_| 32);
+    let module = parse(source);
+    let has = |caps: &Caps| caps.arithmetic.has(Scalar::I64) && !caps.has(Feature::SignedRemainder);
+    for caps in profiles().into_iter().filter(has) {
+        let printed = printed(&module, &caps);
+        assert!(printed.matches("div.i64").count() <= 1, "{}: {printed}", caps.name);
+    }
+}
