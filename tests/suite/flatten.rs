@@ -318,6 +318,24 @@ def main():
     }
 }
 
+/// Three calls are made together as four are, while there are lanes: a recursion has as many phases as levels, and not two for each of their halves.
+#[test]
+fn calls_that_are_no_power_of_two_are_made_together() {
+    let text = "\
+def search(depth, i):
+  switch depth:
+    case 0:
+      return i * 7919 % 10007
+    case _:
+      return search(depth-1, i * 3) ^ search(depth-1, i * 3 + 1) ^ search(depth-1, i * 3 + 2)
+
+def main():
+  return search(6, 1)
+";
+    let plan = planned("search.bend", text, Options::new(6, 6)).expect("it is one");
+    assert!(plan.phases.len() < 20 && plan.widest() >= 10, "{plan}");
+}
+
 /// A program that needs nothing of the device to be known is not run as a whole to find out what it does.
 #[test]
 fn finding_out_what_is_done_has_an_end() {

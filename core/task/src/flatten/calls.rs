@@ -3,7 +3,7 @@
 //!
 //! A call that is not made in place waits until somebody needs what it gives on the device; what is known of its results is known before. Then
 //! all that wait are made, those of one function together, by two, four or eight instances for each one, as long as there are not too many
-//! instances; after that one after another. Arguments of which the host knows where they stand need no slots.
+//! instances; after that one after another. Of three calls of numbers the last is made twice, if lanes are free. Arguments of which the host knows where they stand need no slots.
 
 use super::code::{Code, Dev, State, Val};
 use super::evaluate::{Cost, Sweeper, somewhere};
@@ -86,23 +86,38 @@ impl<'a> Sweeper<'a> {
             let lanes = self.options.lanes();
             let most = if f.level < lanes { lanes } else { self.options.levels };
             let room = most.saturating_sub(f.level).min(3);
-            all.truncate(1 << all.len().ilog2().min(room));
+            all.truncate(1 << room);
+            // Of three calls two would be made together and the third alone, in each level of a recursion. While lanes are free, some do nothing of use.
+            let spare = all.len().next_power_of_two().ilog2();
+            if f.level + spare > lanes || !self.can_be_made_twice(callee) {
+                all.truncate(1 << all.len().ilog2());
+            }
             self.frames(f, &all)?;
         }
         Ok(())
     }
 
-    /// Makes calls of one function together.
+    /// Whether a call takes and gives numbers alone: then it may be made once more, in a lane whose results nobody reads.
+    fn can_be_made_twice(&self, callee: FunctionId) -> bool {
+        let function = &self.module.functions[callee];
+        let params = function.params.iter().map(|param| function.ty(*param));
+        params.chain(function.results.iter().copied()).all(|ty| ty != Type::Term)
+    }
+
+    /// Makes calls of one function together. If they are no power of two, the last one is made several times.
     fn frames(&mut self, f: &mut CallScript, calls: &[usize]) -> Result<(), Refusal> {
         let callee = f.calls[calls[0]].callee;
         let function = &self.module.functions[callee];
-        let widened = calls.len().trailing_zeros();
+        let widened = calls.len().next_power_of_two().trailing_zeros();
         let level = f.level + widened;
         let mut arguments: Vec<Vec<Val>> = vec![];
         for call in calls {
             f.calls[*call].is_made = true;
             let given = std::mem::take(&mut f.calls[*call].arguments);
             arguments.push(given.into_iter().map(|val| self.in_memory(f, val)).collect());
+        }
+        while arguments.len() < 1 << widened {
+            arguments.extend(arguments.last().cloned());
         }
         let mut known = f.calls[calls[0]].known.clone();
         for (i, known) in known.iter_mut().enumerate() {
