@@ -29,6 +29,7 @@ mod inference;
 mod integers;
 pub(super) mod invariant;
 pub(crate) mod memory;
+pub mod merging;
 pub mod sinking;
 mod unroll;
 mod vectorise;

@@ -2,6 +2,7 @@
 
 mod divide;
 mod meaning;
+mod merging;
 mod random;
 mod shape;
 mod sinking;
