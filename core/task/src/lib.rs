@@ -54,7 +54,7 @@ pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
 /// # Errors
 /// If one reaches something that only nets can run.
 pub fn compile_for_threads(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
-    lowered(code, roots, true).and_then(in_halves)
+    lowered(code, roots, true).and_then(|direct| in_halves(direct, false))
 }
 
 /// The same for one thread that counts calls: loops over ranges stay loops.
@@ -70,14 +70,14 @@ pub fn compile_in_order(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagn
 /// # Errors
 /// If one reaches something that only nets can run.
 pub fn compile_for_lanes(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
-    lowered(code, roots, false).and_then(in_halves)
+    lowered(code, roots, false).and_then(|direct| in_halves(direct, true))
 }
 
 /// Small functions become part of others, and loops over ranges become recursion.
-fn in_halves(direct: Direct) -> Result<Direct, Vec<Diagnostic>> {
+fn in_halves(direct: Direct, for_lanes: bool) -> Result<Direct, Vec<Diagnostic>> {
     let mut module = Module::clone(&direct.module);
     simplify::simplify(&mut module).map_err(|error| vec![error])?;
-    loops::ranges::ranges(&mut module);
+    loops::ranges::ranges(&mut module, for_lanes);
     Ok(Direct { module: Verified::by_passes(module)?, ..direct })
 }
 

@@ -23,7 +23,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 /// How many times a segment's loops go round at most, all together.
-const FUEL: u32 = 1 << 16;
+pub(super) const FUEL: u32 = 1 << 20;
 /// What a loop counts for, whose rounds nobody knows.
 pub(super) const LOOP: usize = 200;
 

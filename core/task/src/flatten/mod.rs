@@ -243,6 +243,10 @@ fn planned(module: &Module, entry: FunctionId, arguments: &[u32], options: &Opti
         girih_lower::simplify::sinking::run(function);
     }
     girih_lower::calls::inline::in_loops(&mut out, options.copies).map_err(|error| Failure::Wrong(vec![error]))?;
+    // Behind it: what loops call has loops.
+    for function in out.functions.iter_mut().filter(|function| function.launch.is_none()) {
+        girih_lower::simplify::merging::run(function, Some(code::FUEL));
+    }
     let module = verify(out).map_err(Failure::Wrong)?;
     Ok(Flattened { module, kernel, plan, arguments, results, shapes })
 }

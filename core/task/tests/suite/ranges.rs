@@ -6,7 +6,9 @@ use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Runner, TaskOptions};
 use girih_task::loops::ranges::ranges;
 
-const CHECKED: TaskSettings = TaskSettings { checked: true, seed: None, fuel: Some(100_000) };
+/// Steps of a call, and of one in which each iteration is a part of its own.
+const FUEL: u64 = 100_000;
+const MORE_FUEL: u64 = 10 * FUEL;
 
 fn parsed(source: &str) -> Verified<Module> {
     let module = text::parse(SourceId::new(0), source).unwrap_or_else(|errors| panic!("{errors:#?}\n{source}")).module;
@@ -14,9 +16,10 @@ fn parsed(source: &str) -> Verified<Module> {
 }
 
 /// What `@g` gives; nothing if it does not end soon, or fails.
-fn call(module: &Verified<Module>, arguments: &[u32]) -> Option<Vec<u32>> {
+fn call(module: &Verified<Module>, arguments: &[u32], fuel: u64) -> Option<Vec<u32>> {
     let g = module.find("g").expect("it has the function");
-    let mut machine = TaskMachine::new(module, TaskOptions::default(), CHECKED).expect("there is memory");
+    let settings = TaskSettings { checked: true, seed: None, fuel: Some(fuel) };
+    let mut machine = TaskMachine::new(module, TaskOptions::default(), settings).expect("there is memory");
     machine.call(g, arguments).ok()
 }
 
@@ -28,11 +31,16 @@ fn has_fork(module: &Module) -> bool {
     found
 }
 
-/// The module changed, or none if nothing in it is a range; what it gives is what it gave.
+/// The module changed for threads, or none if nothing in it is a range; what it gives is what it gave, for lanes as well.
 fn changed(source: &str, calls: &[[u32; 3]]) -> Option<(usize, String)> {
+    changed_for(source, calls, true)?;
+    changed_for(source, calls, false)
+}
+
+fn changed_for(source: &str, calls: &[[u32; 3]], for_lanes: bool) -> Option<(usize, String)> {
     let module = parsed(source);
     let mut changed = Module::clone(&module);
-    ranges(&mut changed);
+    ranges(&mut changed, for_lanes);
     if changed.functions.len() == module.functions.len() {
         return None;
     }
@@ -41,9 +49,9 @@ fn changed(source: &str, calls: &[[u32; 3]]) -> Option<(usize, String)> {
     let changed = verify(changed).unwrap_or_else(|errors| panic!("{printed}\n{errors:#?}"));
     let mut ended = 0;
     for arguments in calls {
-        if let Some(before) = call(&module, arguments) {
+        if let Some(before) = call(&module, arguments, FUEL) {
             ended += 1;
-            assert_eq!(Some(before), call(&changed, arguments), "{arguments:?}\n{source}\n{printed}");
+            assert_eq!(Some(before), call(&changed, arguments, MORE_FUEL), "{arguments:?}\n{source}\n{printed}");
         }
     }
     Some((ended, printed))
@@ -172,6 +180,47 @@ fn @digits(%n: u32, %k: u32) -> u32 {
     let (ended, printed) = changed(source, &calls()).expect("it is a range");
     assert!(ended >= 10, "{ended}\n{printed}");
     assert!(printed.contains("fork @g.range"), "{printed}");
+}
+
+/// A range in a range is cut where the outer one has few iterations, and stays a loop, in a function of its own, where it has many.
+#[test]
+fn ranges_in_ranges() {
+    let inner = "fn @inner(%n: u32, %k: u32) -> u32 {
+  %0: u32 = loop (%a: u32 = %n, %d: u32 = 0) {
+    %z = eq.u32 %a, 0
+    if %z {
+      break %d
+    }
+    %h = sub.u32 %a, 1
+    %m = and.u32 %h, 16777215
+    %e = mul.u32 %a, %k
+    %f = add.u32 %d, %e
+    continue %m, %f
+  }
+  return %0
+}
+
+fn @between(%n: u32, %k: u32) -> u32 {
+  %l = and.u32 %n, 1
+  %0 = call @inner(%l, %k)
+  %1 = mul.u32 %0, %0
+  return %1
+}
+";
+    for op in ["add", "xor", "max"] {
+        let outer = carried("eq", ("sub", 1), op, "0").replace("mul.u32 %u, %a", "call @between(%a, %k)");
+        let source = format!("{outer}\n{inner}");
+        let calls = [[0, 0, 3], [40, 0, 3], [2047, 0, 5], [2048, 0, 5], [2500, 0, 3]];
+        let (ended, printed) = changed(&source, &calls).expect("it is a range");
+        assert_eq!(ended, calls.len(), "{printed}");
+        assert!(printed.contains("fn @inner.loop") && printed.contains("fork @g.range2"), "{printed}");
+        assert!(printed.contains("call @between.loop") && printed.contains("fork @inner.range"), "{printed}");
+    }
+    // Recursion that is no range takes long wherever it is.
+    let other = inner.replace("%0 = call @inner(%l, %k)", "%0 = call @between(%l, %k)");
+    let outer = carried("eq", ("sub", 1), "add", "0").replace("mul.u32 %u, %a", "call @between(%a, %k)");
+    let (_, printed) = changed(&format!("{outer}\n{other}"), &[]).expect("it is a range");
+    assert!(!printed.contains("@g.range2"), "{printed}");
 }
 
 /// Where the largest or smallest number is: a loop that carries both, and recursion that gives them. `crossed` says whether the comparison has the number

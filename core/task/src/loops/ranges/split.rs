@@ -4,14 +4,24 @@
 
 use super::super::add_results;
 use super::form::{Exit, Form, LOW, Role, neutral};
+use super::{Grain, LANES};
 use crate::lower::remove_unused;
 use girih_base::hash::FastMap;
 use girih_base::name::Name;
 use girih_ir::attrs::ParamAttrs;
 use girih_ir::{Builder, Def, Function, FunctionId, Inst, InstId, Op, Type, Value, ValueId};
 
-/// The function, which leaves the iterations to its parts.
-pub(super) fn whole(function: &Function, form: &Form, part: FunctionId) -> Function {
+/// Parts of a range.
+pub(super) struct Parts {
+    /// Their function.
+    pub part: FunctionId,
+    pub grain: Grain,
+    /// How many iterations the range has at least.
+    pub least: u32,
+}
+
+/// The function, which leaves the iterations to its parts: the last of these of which it has enough.
+pub(super) fn whole(function: &Function, form: &Form, parts: &[Parts]) -> Function {
     let mut b = Builder::new(function.clone());
     let body = b.function.body;
     let before = std::mem::take(&mut b.function.regions[body].insts);
@@ -24,10 +34,10 @@ pub(super) fn whole(function: &Function, form: &Form, part: FunctionId) -> Funct
     };
     let (trip, ends) = trip(&mut b, form, initial[form.exit.induction], with);
     match ends {
-        None => by_parts(&mut b, form, part, &initial, trip),
+        None => by_parts(&mut b, form, parts, &initial, trip),
         Some(ends) => {
             let otherwise = |b: &mut Builder| b.end(Op::Yield, &[]);
-            b.if_else(ends, &[], |b| by_parts(b, form, part, &initial, trip), otherwise);
+            b.if_else(ends, &[], |b| by_parts(b, form, parts, &initial, trip), otherwise);
             b.function.regions[body].insts.extend(before);
         }
     }
@@ -37,7 +47,7 @@ pub(super) fn whole(function: &Function, form: &Form, part: FunctionId) -> Funct
 }
 
 /// Gives what all iterations give.
-fn by_parts(b: &mut Builder, form: &Form, part: FunctionId, initial: &[ValueId], trip: ValueId) {
+fn by_parts(b: &mut Builder, form: &Form, parts: &[Parts], initial: &[ValueId], trip: ValueId) {
     let results = types(form);
     let mut operands: Vec<ValueId> =
         initial.iter().zip(&form.roles).filter(|(_, role)| !role.is_found()).map(|(value, _)| *value).collect();
@@ -51,7 +61,7 @@ fn by_parts(b: &mut Builder, form: &Form, part: FunctionId, initial: &[ValueId],
         &results,
         |b| b.end(Op::Yield, &starts),
         |b| {
-            let found = b.call(part, &results, &operands);
+            let found = found_by(b, parts, &results, &operands);
             let given = combined(b, form, &starts, &found);
             b.end(Op::Yield, &given);
         },
@@ -66,6 +76,57 @@ fn by_parts(b: &mut Builder, form: &Form, part: FunctionId, initial: &[ValueId],
         .collect();
     let given = at_the_end(b, form, &last);
     b.end(Op::Return, &given);
+}
+
+/// What parts find, of which the last argument is how many iterations there are.
+fn found_by(b: &mut Builder, parts: &[Parts], results: &[Type], arguments: &[ValueId]) -> Vec<ValueId> {
+    let (Some((Parts { part, grain, least }, others)), Some(trip)) = (parts.split_last(), arguments.last()) else {
+        return vec![];
+    };
+    let found = |b: &mut Builder| {
+        let arguments: Vec<ValueId> = arguments.iter().copied().chain(level(b, *trip, *grain)).collect();
+        b.call(*part, results, &arguments)
+    };
+    if others.is_empty() {
+        return found(b);
+    }
+    let least = b.u32(*least);
+    let is_enough = b.op(Op::Ge, Type::U32, &[*trip, least]);
+    b.if_else(
+        is_enough,
+        results,
+        |b| {
+            let found = found(b);
+            b.end(Op::Yield, &found);
+        },
+        |b| {
+            let found = found_by(b, others, results, arguments);
+            b.end(Op::Yield, &found);
+        },
+    )
+}
+
+/// How often a range of so many iterations, one at least, is halved.
+fn level(b: &mut Builder, trip: ValueId, grain: Grain) -> Option<ValueId> {
+    let Grain::Many { least, most } = grain else { return None };
+    let (one, width) = (b.u32(1), b.u32(u32::BITS));
+    let last = b.op(Op::Sub, Type::U32, &[trip, one]);
+    let zeros = b.op(Op::Clz, Type::U32, &[last]);
+    // A range of 2^bits iterations has room for them.
+    let bits = b.op(Op::Sub, Type::U32, &[width, zeros]);
+    let (lanes, fewest) = (b.u32(LANES), b.u32(least));
+    let mut iterations = fewest;
+    if least < most {
+        let beyond = b.op(Op::Max, Type::U32, &[bits, lanes]);
+        let beyond = b.op(Op::Sub, Type::U32, &[beyond, lanes]);
+        let most = b.u32(most);
+        iterations = b.op(Op::Min, Type::U32, &[beyond, most]);
+        if least > 0 {
+            iterations = b.op(Op::Max, Type::U32, &[iterations, fewest]);
+        }
+    }
+    let bits = if least > 0 { b.op(Op::Max, Type::U32, &[bits, iterations]) } else { bits };
+    Some(b.op(Op::Sub, Type::U32, &[bits, iterations]))
 }
 
 /// What earlier iterations have found, together with what later ones have.
@@ -166,15 +227,23 @@ fn trip(b: &mut Builder, form: &Form, from: ValueId, with: ValueId) -> (ValueId,
         b.op(Op::Div, Type::U32, &[distance, by])
     };
     let trip = b.op(Op::Select, Type::U32, &[ends, zero, count]);
-    // Nothing is less than 0, nor more than all.
-    let never = match test {
-        Op::Lt => Some(zero),
-        Op::Gt => Some(b.u32(LOW as u32)),
-        _met => None,
-    };
-    let never =
-        never.filter(|never| b.function.as_constant(with).is_none_or(|k| Some(k) == b.function.as_constant(*never)));
+    let never = never(&form.exit, b.function.as_constant(with)).map(|never| b.u32(never));
     (trip, never.map(|never| b.op(Op::Ne, Type::U32, &[with, never])))
+}
+
+/// The number with which a test never holds, if it may be compared with that: nothing is less than 0, nor more than all.
+fn never(exit: &Exit, with: Option<u64>) -> Option<u32> {
+    let never = match exit.test {
+        Op::Lt => 0,
+        Op::Gt => LOW as u32,
+        _no_rule => return None,
+    };
+    with.is_none_or(|with| with == u64::from(never)).then_some(never)
+}
+
+/// Whether a loop ends, whatever it begins with.
+pub(super) fn always_ends(form: &Form) -> bool {
+    never(&form.exit, form.function.as_constant(form.exit.with)).is_none()
 }
 
 /// What the loop gives when it carries these numbers at its end.
@@ -206,9 +275,9 @@ fn at_the_end(b: &mut Builder, form: &Form, last: &[ValueId]) -> Vec<ValueId> {
     operands
 }
 
-/// The function of parts of a range: parameters are the numbers that are no sums, those of the function that the loop reads, and how many iterations
-/// there are.
-pub(super) fn part(form: Form, (id, name): (FunctionId, &str), grain: u32) -> Function {
+/// The function of parts of a range: parameters are the numbers that are no sums, those of the function that the loop reads, how many iterations
+/// there are, and how often they are halved where parts have many.
+pub(super) fn part(form: Form, (id, name): (FunctionId, &str), grain: Grain) -> Function {
     let results = types(&form);
     let mut function = form.function.clone();
     let span = function.span;
@@ -229,32 +298,48 @@ pub(super) fn part(form: Form, (id, name): (FunctionId, &str), grain: u32) -> Fu
             }
         }
     }
-    let length = function.values.push(Value { ty: Type::U32, name: None, def: Def::Param(ParamAttrs::default()) });
+    let mut number =
+        || function.values.push(Value { ty: Type::U32, name: None, def: Def::Param(ParamAttrs::default()) });
+    let length = number();
+    let level = (grain != Grain::One).then(number);
     let captured = form.captured();
-    function.params = params.iter().chain(&captured).copied().chain([length]).collect();
-    let test = if grain == 1 {
-        one(&mut function, &form, &starts);
-        None
-    } else {
-        Some(loop_over(&mut function, &form, &starts))
+    function.params = params.iter().chain(&captured).copied().chain([length]).chain(level).collect();
+    let test = match grain {
+        Grain::One => {
+            one(&mut function, &form, &starts);
+            None
+        }
+        Grain::Many { .. } => Some(loop_over(&mut function, &form, &starts)),
     };
 
-    // Before it: two halves, if there are more iterations than a part has.
+    // Before it: two parts, if there are more iterations than one has.
     let mut b = Builder::new(function);
     b.span = span;
     let body = b.function.body;
     let after = std::mem::take(&mut b.function.regions[body].insts);
     b.region = body;
-    let most = b.u32(grain);
-    let long = b.op(Op::Gt, Type::U32, &[length, most]);
+    let is_long = match level {
+        Some(level) => {
+            let none = b.u32(0);
+            b.op(Op::Ne, Type::U32, &[level, none])
+        }
+        None => {
+            let one = b.u32(1);
+            b.op(Op::Gt, Type::U32, &[length, one])
+        }
+    };
     b.if_else(
-        long,
+        is_long,
         &[],
         |b| {
             let one = b.u32(1);
-            let half = b.op(Op::Shr, Type::U32, &[length, one]);
+            let below = level.map(|level| b.op(Op::Sub, Type::U32, &[level, one]));
+            let half = match level {
+                Some(_) => b.op(Op::Shr, Type::U32, &[length, one]),
+                None => power_below(b, length),
+            };
             let rest = b.op(Op::Sub, Type::U32, &[length, half]);
-            let first: Vec<ValueId> = params.iter().chain(&captured).copied().chain([half]).collect();
+            let first: Vec<ValueId> = params.iter().chain(&captured).copied().chain([half]).chain(below).collect();
             let token = b.fork(id, &first);
             let moved = (0..form.roles.len()).filter(|at| !form.roles[*at].is_found());
             let mut second: Vec<ValueId> = vec![];
@@ -264,6 +349,7 @@ pub(super) fn part(form: Form, (id, name): (FunctionId, &str), grain: u32) -> Fu
             }
             second.extend(&captured);
             second.push(rest);
+            second.extend(below);
             let right = b.call(id, &results, &second);
             let left = b.join(id, &results, token);
             let given = combined(b, &form, &left, &right);
@@ -280,6 +366,15 @@ pub(super) fn part(form: Form, (id, name): (FunctionId, &str), grain: u32) -> Fu
     let mut function = b.function;
     while remove_unused(&mut function) {}
     function
+}
+
+/// The largest power of two that is less than a number, which is 2 at least.
+fn power_below(b: &mut Builder, number: ValueId) -> ValueId {
+    let (one, highest) = (b.u32(1), b.u32(u32::BITS - 1));
+    let last = b.op(Op::Sub, Type::U32, &[number, one]);
+    let zeros = b.op(Op::Clz, Type::U32, &[last]);
+    let bits = b.op(Op::Sub, Type::U32, &[highest, zeros]);
+    b.op(Op::Shl, Type::U32, &[one, bits])
 }
 
 /// The body once, as the function's own.
