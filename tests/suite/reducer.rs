@@ -180,7 +180,7 @@ impl Writer {
         format!("{text}      return ({first}, {second})\n")
     }
     fn operation(&mut self) -> &'static str {
-        ["+", "+", "^", "|", "&", "greater", "smaller"][self.below(7)]
+        ["+", "+", "*", "^", "|", "&", "greater", "smaller"][self.below(8)]
     }
     /// A program of functions that call each other until a number is used up.
     fn program(&mut self) -> String {

@@ -18,9 +18,13 @@ use girih_ir::Module;
 /// # Errors
 /// If a function would become too large.
 pub(crate) fn simplify(module: &mut Module) -> Result<(), Diagnostic> {
+    // Before it as well: a copy of a function that ends in two places is no choice of two numbers any more.
+    all_extremes(module);
     leaves::leaves(module)?;
-    for function in module.functions.iter_mut().filter(|function| function.launch.is_none()) {
-        extremes::extremes(function);
-    }
+    all_extremes(module);
     Ok(())
+}
+
+fn all_extremes(module: &mut Module) {
+    module.functions.iter_mut().filter(|function| function.launch.is_none()).for_each(extremes::extremes);
 }

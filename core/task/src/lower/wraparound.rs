@@ -2,7 +2,9 @@
 //!
 //! A sum, a product or a shift to the left has the right low 24 bits whatever stands above them in its operands. So the instruction that
 //! brings a number into its normal form (a mask; for signed numbers, a shift to the left and back) is left out wherever only the low bits
-//! of its result are *needed*. What a function gives may then be wrong above; a caller that needs all of it makes it normal.
+//! of its result are *needed*. What a function gives may then be wrong above; a caller that needs all of it makes it normal. Recursion that needs all of what
+//! its own calls give, as `max(f(a), f(b))` does, gives all of it: a mask between the calls and the operation would keep them from being put together in any
+//! order.
 //!
 //! Three analyses over the whole module come before, all monotone and repeated until nothing changes: which values are *odd*, not in
 //! normal form as written; which bits of each value are needed; which values will *differ* from what they were.
@@ -10,6 +12,7 @@
 //! Invariant: a value of which all bits are needed is the same as before.
 
 use super::dead_code;
+use girih_base::cycles;
 use girih_base::idx::IndexVec;
 use girih_base::index_type;
 use girih_ir::groups::{aggregates, arithmetic, cells, masks, memory, of_kernels};
@@ -46,6 +49,10 @@ struct Graph<'m> {
     copies: Vec<(Node, Node)>,
     /// From what a function gives to what a call of it gives.
     calls: Vec<(Node, Node)>,
+    /// Those of them that are part of a recursion.
+    own_calls: Vec<(Node, Node)>,
+    /// Functions that call each other are of one group.
+    groups: IndexVec<FunctionId, usize>,
     /// Other instructions, in the order of the text.
     insts: Vec<(FunctionId, InstId)>,
 }
@@ -58,7 +65,10 @@ impl<'m> Graph<'m> {
             results.push(nodes + function.values.len() as u32);
             nodes += (function.values.len() + function.results.len()) as u32;
         }
-        let mut graph = Graph { module, values, results, nodes, copies: vec![], calls: vec![], insts: vec![] };
+        let edges: IndexVec<FunctionId, Vec<FunctionId>> = module.functions.iter().map(Function::callees).collect();
+        let (groups, own_calls) = (cycles::groups(&edges), vec![]);
+        let (copies, calls, insts) = (vec![], vec![], vec![]);
+        let mut graph = Graph { module, values, results, nodes, copies, calls, own_calls, groups, insts };
         for f in module.functions.ids() {
             graph.region(f, module.functions[f].body, None, None);
         }
@@ -143,6 +153,9 @@ impl<'m> Graph<'m> {
             Op::Call | Op::Join => {
                 let edges = inst.results.iter().enumerate().map(|(i, v)| (self.result(callee, i), self.value(f, *v)));
                 let edges: Vec<(Node, Node)> = edges.collect();
+                if self.groups[f] == self.groups[callee] {
+                    self.own_calls.extend(&edges);
+                }
                 self.calls.extend(edges);
             }
             // Nothing else calls.
@@ -262,6 +275,11 @@ fn needs(graph: &Graph<'_>, exported: &[FunctionId], odd: &IndexVec<Node, bool>)
         for (from, to) in graph.copies.iter().rev() {
             changed |= needs[*to] > needs[*from];
             needs[*from] = needs[*to].max(needs[*from]);
+        }
+        for (from, to) in &graph.own_calls {
+            if needs[*to] == Need::All {
+                changed |= std::mem::replace(&mut needs[*from], Need::All) != Need::All;
+            }
         }
         changed
     };

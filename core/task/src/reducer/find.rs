@@ -12,7 +12,7 @@ use girih_ir::ops::Effect;
 use girih_ir::{Builder, Function, FunctionId, Inst, Module, Op, RegionId, Scalar, Type, ValueId};
 use std::collections::{HashMap, HashSet};
 
-/// The operation of a tally: associative and commutative, and there are atomics of it. It works on words, as on natural numbers. So numbers with signs
+/// The operation of a reducer: associative and commutative. It works on words, as on natural numbers. So numbers with signs
 /// become words in the same order where the order matters: their highest bit is turned over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Monoid {
@@ -32,9 +32,26 @@ impl Monoid {
     pub fn op(self) -> Op {
         self.op
     }
-    /// The operation on memory.
-    pub fn atomic(self) -> Op {
-        atomic(self.op).unwrap_or(Op::AtomicAdd)
+    /// Puts a word together with what stands in memory.
+    pub fn add_to(self, b: &mut Builder, memory: ValueId, at: ValueId, word: ValueId) {
+        if let Some(atomic) = atomic(self.op) {
+            b.op(atomic, Type::U32, &[memory, at, word]);
+            return;
+        }
+        // There is no atomic of it: it is tried until nobody has come between.
+        let neutral = b.u32(self.neutral());
+        let changes = b.op(Op::Ne, Type::U32, &[word, neutral]);
+        let tries = |b: &mut Builder| {
+            let first = b.op(Op::AtomicLoad, Type::U32, &[memory, at]);
+            b.loop_with(&[first], &[Type::U32], |b, params| {
+                let new = b.op(self.op, Type::U32, &[params[0], word]);
+                let found = b.op(Op::AtomicCompareExchange, Type::U32, &[memory, at, params[0], new]);
+                let again = b.op(Op::Ne, Type::U32, &[found, params[0]]);
+                b.end(Op::While, &[again, found]);
+            });
+            b.end(Op::Yield, &[]);
+        };
+        b.if_else(changes, &[], tries, |b| b.end(Op::Yield, &[]));
     }
     /// What turns a number into its word, and back: an exclusive or with this.
     pub fn turn(self) -> u32 {
@@ -52,6 +69,12 @@ impl Monoid {
     }
 }
 
+/// Whether numbers can be put together by an operation in any order.
+fn is_op(op: Op) -> bool {
+    neutral(op, Scalar::U32).is_some()
+}
+
+/// The operation on memory, if there is one.
 fn atomic(op: Op) -> Option<Op> {
     match op {
         Op::Add => Some(Op::AtomicAdd),
@@ -165,13 +188,7 @@ fn parts(
     let mut found = HashMap::new();
     for (position, (scalar, op)) in scalars.iter().zip(ops).enumerate() {
         let starts: Vec<ValueId> = places.insts().filter(own).map(|inst| inst.results[position]).collect();
-        let search = Search {
-            is_op: |op| atomic(op).is_some(),
-            ty: *scalar,
-            carried: None,
-            given: Some(position),
-            ignored: &HashSet::new(),
-        };
+        let search = Search { is_op, ty: *scalar, carried: None, given: Some(position), ignored: &HashSet::new() };
         let parts = places.parts(&starts, &search, op);
         let parts = parts.ok_or(Refusal::new("what its calls give is not just put together"))?;
         for part in parts {

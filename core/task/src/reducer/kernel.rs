@@ -329,14 +329,14 @@ impl Kernel<'_, '_> {
         let keeps = is(b, why, KEEP);
         for (word, (monoid, sum)) in (group::SUM..).zip(found.monoids.iter().zip(state.sums())) {
             let at = b.u32(word);
-            b.op(monoid.atomic(), Type::U32, &[lane.group, at, *sum]);
+            monoid.add_to(b, lane.group, at, *sum);
         }
         Lane::barrier(b);
         let [place, fits] = lane.agree(b, |b| {
             for (i, monoid) in (0..).zip(&found.monoids) {
                 let sum = lane.get(b, lane.group, group::SUM + i);
                 let at = b.u32(control::SUM + i);
-                b.op(monoid.atomic(), Type::U32, &[lane.control, at, sum]);
+                monoid.add_to(b, lane.control, at, sum);
             }
             let given = lane.get(b, lane.group, group::GIVEN);
             let some = op(b, Op::Min, given, one);
