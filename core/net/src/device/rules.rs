@@ -78,7 +78,7 @@ impl Outcomes {
     ///
     /// Places are looked up where an outcome needs them: most need none.
     pub fn function(&self) -> String {
-        let results = vec!["u32"; RESULTS].join(", ");
+        let results = ["u32"; RESULTS].join(", ");
         let mut text = format!(
             "fn @rewrite(%nodes: buffer, %lists: buffer, %node_count: u32, %listed: bool, %np: u32, %wp: u32, %case: u32, \
              %x: u32, %y: u32, %x1: u32, %x2: u32, %y1: u32, %y2: u32, %number: u32) -> {results} {{\n"
@@ -90,7 +90,7 @@ impl Outcomes {
         for (number, outcome) in (FIRST..).zip(self.all.iter().flat_map(|outcomes| outcomes.iter())) {
             let _ = writeln!(text, "  case {number} {{\n{}  }}", case(outcome));
         }
-        let _ = writeln!(text, "  default {{\n    yield {}\n  }}", vec!["0"; RESULTS].join(", "));
+        let _ = writeln!(text, "  default {{\n    yield {}\n  }}", ["0"; RESULTS].join(", "));
         let _ = writeln!(text, "  return {}\n}}", names.join(", "));
         text
     }
