@@ -386,6 +386,18 @@ fn ends_by_yield(f: &Function, region: RegionId) -> bool {
     f.terminator(region).is_some_and(|end| end.op == Op::Yield)
 }
 
+/// The loops of a region and the regions that they stand in, inner ones first.
+pub(super) fn loops(f: &Function, region: RegionId) -> Vec<(InstId, RegionId)> {
+    let mut found = vec![];
+    for id in &f.regions[region].insts {
+        f.insts[*id].regions.iter().for_each(|inner| found.extend(loops(f, *inner)));
+        if f.insts[*id].op == Op::Loop {
+            found.push((*id, region));
+        }
+    }
+    found
+}
+
 /// The jumps of a loop: its own `break`, `continue` and `while` instructions, not those of loops inside.
 pub(super) fn jumps(f: &Function, region: RegionId) -> Vec<InstId> {
     let mut found = vec![];

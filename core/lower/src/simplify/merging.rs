@@ -17,6 +17,7 @@
 
 mod write;
 
+use super::control::{jumps, loops};
 use girih_base::hash::FastSet;
 use girih_ir::{Builder, Function, Inst, InstId, Op, RegionId, Type, ValueId};
 use write::merge;
@@ -30,10 +31,9 @@ const MOST: usize = 1 << 10;
 pub fn run(function: &mut Function, budget: Option<u32>) {
     let (name, span) = (function.name.clone(), function.span);
     let taken = std::mem::replace(function, Function::new(name, span));
-    let mut loops = vec![];
-    note_loops(&taken, taken.body, &mut loops);
+    let loops = loops(&taken, taken.body);
     let mut b = Builder::new(taken);
-    for around in loops {
+    for (around, _) in loops {
         let mut counts = FastSet::default();
         if let Some(budget) = budget {
             counting(&b.function, b.function.body, budget, &mut counts);
@@ -43,16 +43,6 @@ pub fn run(function: &mut Function, budget: Option<u32>) {
         }
     }
     *function = b.function;
-}
-
-/// Loops, inner ones first.
-fn note_loops(f: &Function, region: RegionId, loops: &mut Vec<InstId>) {
-    for id in &f.regions[region].insts {
-        f.insts[*id].regions.iter().for_each(|inner| note_loops(f, *inner, loops));
-        if f.insts[*id].op == Op::Loop {
-            loops.push(*id);
-        }
-    }
 }
 
 /// What is left of the budget, at all places.
@@ -201,15 +191,11 @@ fn walk_once(f: &Function, region: RegionId, visit: &mut impl FnMut(InstId, &Ins
 }
 
 /// What a loop goes on with in the place of one of its parameters.
-fn goes_on_with(f: &Function, body: RegionId, position: usize) -> impl Iterator<Item = ValueId> + use<> {
-    let mut found = vec![];
-    walk_once(f, body, &mut |_, inst| {
-        let first = usize::from(inst.op == Op::While);
-        if inst.op == Op::Continue || inst.op == Op::While {
-            found.push(inst.operands[first + position]);
-        }
-    });
-    found.into_iter()
+fn goes_on_with(f: &Function, body: RegionId, position: usize) -> impl Iterator<Item = ValueId> {
+    jumps(f, body).into_iter().map(|id| &f.insts[id]).filter(|jump| jump.op != Op::Break).map(move |jump| {
+        let first = usize::from(jump.op == Op::While);
+        jump.operands[first + position]
+    })
 }
 
 /// What a region gives to the choice or the loop that it is of.
@@ -225,9 +211,7 @@ fn ends(f: &Function, region: RegionId) -> Vec<Vec<ValueId>> {
 
 /// Whether code in a region leaves the loop around.
 fn breaks(f: &Function, region: RegionId) -> bool {
-    let mut found = false;
-    walk_once(f, region, &mut |_, inst| found |= inst.op == Op::Break);
-    found
+    jumps(f, region).into_iter().any(|id| f.insts[id].op == Op::Break)
 }
 
 /// The way to an instruction through the arms of choices.

@@ -6,6 +6,7 @@
 //!
 //! Invariant: nothing happens between `break` and the code after the loop, so the order of effects stays the same.
 
+use super::control::loops;
 use girih_base::hash::{FastMap, FastSet};
 use girih_ir::groups::{not_control, other_control};
 use girih_ir::{Builder, Def, Function, Inst, InstId, Op, RegionId, Type, Value, ValueId};
@@ -17,23 +18,12 @@ const LEAST: usize = 48;
 pub fn run(function: &mut Function) {
     let (name, span) = (function.name.clone(), function.span);
     let taken = std::mem::replace(function, Function::new(name, span));
-    let mut loops = vec![];
-    note_loops(&taken, taken.body, &mut loops);
+    let loops = loops(&taken, taken.body);
     let mut b = Builder::new(taken);
     for (id, region) in loops {
         sink(&mut b, id, region);
     }
     *function = b.function;
-}
-
-/// Loops and the regions that they stand in, inner ones first.
-fn note_loops(f: &Function, region: RegionId, loops: &mut Vec<(InstId, RegionId)>) {
-    for id in &f.regions[region].insts {
-        f.insts[*id].regions.iter().for_each(|inner| note_loops(f, *inner, loops));
-        if f.insts[*id].op == Op::Loop {
-            loops.push((*id, region));
-        }
-    }
 }
 
 /// How a loop is left.

@@ -164,7 +164,8 @@ pub fn kernels(book: &Book, straight: bool, together: bool) -> Result<Kernels, V
 }
 
 /// Interactions that a lane starts in a round, of books whose calls are words, and of those whose calls are straight code: that makes up to sixteen calls at once.
-const ROUND: [u32; 2] = [8, 16];
+const ROUND: [u32; 2] = [8, LONGEST_ROUND];
+const LONGEST_ROUND: u32 = 16;
 
 /// The length of a round, for the kernels.
 fn round(straight: bool) -> String {

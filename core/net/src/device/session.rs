@@ -5,7 +5,7 @@
 use super::buffers::{BLOCK, BufferSizes, Buffers, SUMS, control, missing};
 use super::collect::{self, Arrays};
 use super::numbers::error;
-use super::{DeviceStats, Kernels, Options, kernels};
+use super::{DeviceStats, Kernels, LONGEST_ROUND, Options, kernels};
 use crate::book::{Book, DefinitionId};
 use crate::heap::Heap;
 use crate::reduce::{Counts, Machine, Reducer};
@@ -98,8 +98,8 @@ impl Session {
     ) -> Result<Session, Diagnostic> {
         let programs: [Program; 6] = programs.try_into().map_err(|_| missing())?;
         let stats = DeviceStats { lanes: shape.lanes, memory: shape.memory, ..DeviceStats::default() };
-        // A lane counts less than 64 interactions of a rule in a step.
-        let holds = u64::from(u32::MAX >> 6) / u64::from(shape.steps.max(1));
+        // A lane counts less than 64 interactions of a rule in a step, and may end a superstep two rounds late.
+        let holds = u64::from(u32::MAX >> 6) / (u64::from(shape.steps) + 2 * u64::from(LONGEST_ROUND));
         let session = Session {
             device: device.clone(),
             programs,

@@ -335,6 +335,23 @@ fn kernels_do_the_same_interactions() {
     assert!(same >= 60, "only {same} runs");
 }
 
+/// A lane that is alone with a tree of calls gives some to the other lanes of its workgroup before the superstep ends.
+#[test]
+fn lanes_of_a_workgroup_share_their_redexes() {
+    let text = std::fs::read_to_string("../../benches/net/sum.hvm").expect("a net of the benchmarks");
+    let start = text.find("@start ~ (").expect("its size") + "@start ~ (".len();
+    let end = start + text[start..].find(' ').expect("its size");
+    let (_, book) = open(&format!("{}10{}", &text[..start], &text[end..])).expect("a book");
+    let mut machine = Machine::new(&book, Limits::default());
+    machine.place(book.named("main").expect("it has one")).expect("there is room");
+    let device = girih_runtime::Device::new(interp::Interpreter::new(interp::Options::default()));
+    // One workgroup: nobody outside of it is without work, so the ring is not used.
+    let options = device::Options { lanes: 64, straight: false, ..device::Options::default() };
+    let stats = device::run(&mut machine, &device, &options).expect("it ends");
+    // Without rounds there were 22.
+    assert!(stats.supersteps <= 4, "{stats:?}, {} interactions", machine.counts().total());
+}
+
 #[test]
 fn interactions_are_bounded() {
     let (_, book) = open("@main = a & @loop ~ (0 a)\n@loop = a & @loop ~ a\n").expect("a book");
